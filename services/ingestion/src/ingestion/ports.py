@@ -168,7 +168,7 @@ class DocumentBlobs(Protocol):
 
 
 class Transcriber(Protocol):
-    async def transcribe_file(self, file: Path) -> Transcript:
+    async def transcribe_file(self, file: Path, *, password: str | None = None) -> Transcript:
         """
         Raises:
             UnreadableFile, ParserLimitReached, ParserCrashed: as `ParserPool.run_reader`.
@@ -344,6 +344,24 @@ class DocumentReviews(Protocol):
         self, tenant_id: str, document_id: str, *, before: int | None, limit: int
     ) -> tuple[Sequence[dict[str, Any]], int | None] | None:
         """The newest first, and the position where the next page begins. None when the tenant has no such document."""
+        ...
+
+
+class DocumentPasswords(Protocol):
+    async def give_password(self, tenant_id: str, document_id: str, password: str, *, api_key_id: str) -> bool:
+        """Keep the password sealed until the document was read with it, which begins as soon as a worker is free.
+        False when the tenant has no such document.
+
+        Raises:
+            NoPasswordNeeded: the document is not locked, or not read yet.
+            TooManyPasswords
+        """
+        ...
+
+
+class UnusedPasswords(Protocol):
+    async def forget_old_passwords(self) -> int:
+        """Forget a batch of passwords that no reading used in time; how many it were."""
         ...
 
 

@@ -14,11 +14,13 @@ from mailroom_common.settings import (
     DatabaseSettings,
     KafkaSettings,
     MailroomSettings,
+    OptionalSealingSettings,
     ParserSettings,
     ProcessSettings,
     TLSSettings,
     build_conflict,
 )
+from mailroom_common.tokens.sealing import SealingKeys
 from mailroom_common.transport_security import HTTPSAddress
 
 _ANTHROPIC_URL = "https://api.anthropic.com"
@@ -52,6 +54,14 @@ class OCRSettings(MailroomSettings):
         if unknown := sorted({language.strip() for language in value.split(",")} - LANGUAGES):
             raise ValueError(f"has {', '.join(unknown)}, and should name some of {', '.join(sorted(LANGUAGES))}")
         return value
+
+
+class PasswordSettings(OptionalSealingSettings):
+    """Of passwords of locked documents, between their request and the reading that uses them."""
+
+    @property
+    def password_keys(self) -> SealingKeys | None:
+        return None if self.token_keys is None else SealingKeys.parse_keys(self.token_keys.get_secret_value())
 
 
 class LanguageModelSettings(TLSSettings):
@@ -122,7 +132,14 @@ def _find_model_mistake(given: Mapping[str, Any]) -> str | None:
 
 
 class WorkerSettings(
-    ProcessSettings, KafkaSettings, DatabaseSettings, BlobSettings, ParserSettings, OCRSettings, LanguageModelSettings
+    ProcessSettings,
+    KafkaSettings,
+    DatabaseSettings,
+    BlobSettings,
+    ParserSettings,
+    PasswordSettings,
+    OCRSettings,
+    LanguageModelSettings,
 ):
     http_port: int = 8085
     document_lease_s: float = Field(default=30, ge=1)  # a worker that died is taken over after at most so long
@@ -139,7 +156,7 @@ class WorkerSettings(
     document_event_days: float = Field(default=30, gt=0)
 
 
-class DocumentsAPISettings(ProcessSettings, DatabaseSettings, BlobSettings, APISettings):
+class DocumentsAPISettings(ProcessSettings, DatabaseSettings, BlobSettings, APISettings, PasswordSettings):
     http_port: int = 8082
     # How long a browser's ticket for the event stream is valid.
     event_ticket_s: float = Field(default=60, gt=0)

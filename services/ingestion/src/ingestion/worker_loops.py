@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from ingestion.domain.lanes import Lane, LaneSchedule
 from ingestion.handlers.process_document import DocumentProcessor
-from ingestion.ports import Channel, ChannelSignals, DocumentLeases, EventLog, UnfinishedUploads
+from ingestion.ports import Channel, ChannelSignals, DocumentLeases, EventLog, UnfinishedUploads, UnusedPasswords
 from mailroom_common.errors import Retryable
 from mailroom_common.logs import get_logger
 from mailroom_common.metrics import INGESTION_BACKLOG_AGE_S
@@ -114,4 +114,16 @@ async def run_upload_sweep(uploads: UnfinishedUploads, stopping: asyncio.Event) 
         except Retryable as error:
             # Postgres or the blob store is away; the next round deletes what this one did not.
             log.warning("upload_sweep_deferred", reason=str(error))
+        await wait_for_event(stopping, _RETENTION_INTERVAL_S)
+
+
+async def run_password_sweep(passwords: UnusedPasswords, stopping: asyncio.Event) -> None:
+    """Forget the passwords of documents that nobody read in time, once an hour."""
+    while not stopping.is_set():
+        try:
+            while not stopping.is_set() and (count := await passwords.forget_old_passwords()):
+                log.info("document_passwords_forgotten", count=count)
+        except Retryable as error:
+            # Postgres is away; the next round forgets what this one did not.
+            log.warning("password_sweep_deferred", reason=str(error))
         await wait_for_event(stopping, _RETENTION_INTERVAL_S)

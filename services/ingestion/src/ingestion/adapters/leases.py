@@ -10,6 +10,7 @@ import asyncpg
 
 from ingestion.adapters.claim_turns import ClaimTurns
 from ingestion.adapters.document_history import keep_proposal, keep_standing_version
+from ingestion.adapters.document_passwords import find_password, settle_passwords
 from ingestion.adapters.intakes import append_document_event, read_outcome
 from ingestion.domain.document import (
     FINAL_STATUSES,
@@ -25,6 +26,7 @@ from ingestion.ports import Channel
 from mailroom_common.events import Profile, ResultStatus
 from mailroom_common.outbox import Outbox
 from mailroom_common.postgres import DatabaseSession, acquire_session, open_transaction
+from mailroom_common.tokens.sealing import SealingKeys
 from mailroom_common.topics import INGESTION_RESULTS
 
 # A claimed document is claimable again when its lease has ended, which is what a crash leaves behind. `skip locked`:
@@ -97,8 +99,16 @@ _NEXT_DUE = """
 
 class PgDocumentLeases:
     def __init__(
-        self, pool: asyncpg.Pool, outbox: Outbox, *, duration: timedelta, clock: Callable[[], datetime]
+        self,
+        pool: asyncpg.Pool,
+        outbox: Outbox,
+        *,
+        duration: timedelta,
+        clock: Callable[[], datetime],
+        password_keys: SealingKeys | None = None,
     ) -> None:
+        """`password_keys` open the passwords of locked documents; None: nobody can give one."""
+        self._password_keys = password_keys
         self._pool = pool
         self._outbox = outbox
         self._duration = duration
@@ -118,6 +128,9 @@ class PgDocumentLeases:
             if document is None:
                 return None
             first = await conn.fetchrow(_FIRST_INTAKE, document["document_id"])
+            is_reread = ResultStatus(document["status"]) in FINAL_STATUSES
+            # Only for another reading: whoever gives one has seen that the document is locked.
+            password = await find_password(conn, document["document_id"], self._password_keys) if is_reread else None
             return DocumentLease(
                 document_id=DocumentId(document["document_id"]),
                 token=token,
@@ -129,7 +142,8 @@ class PgDocumentLeases:
                 content_type=document["content_type"],
                 blob_key=document["blob_key"],
                 first_attachment=_read_attachment(first),
-                former=read_outcome(document) if ResultStatus(document["status"]) in FINAL_STATUSES else None,
+                former=read_outcome(document) if is_reread else None,
+                password=password,
             )
 
     async def _claim_in_turn(self, conn: DatabaseSession, lane: Lane, token: UUID) -> asyncpg.Record | None:
@@ -185,6 +199,8 @@ class PgDocumentLeases:
                 await self._append_result(conn, lease, outcome, intake, document["result_number"])
             if is_changed:
                 await append_document_event(conn, document)
+            if former is not None:
+                await settle_passwords(conn, lease.document_id, lease.password)
             return True
 
     async def _append_result(

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ingestion.adapters.blobs import StoredDocumentBlobs
 from ingestion.adapters.document_events import PgEventLog
+from ingestion.adapters.document_passwords import PgDocumentPasswords
 from ingestion.adapters.documents import PgDocumentCatalog
 from ingestion.adapters.event_tickets import PgEventTickets
 from ingestion.adapters.intakes import PgIntakeStore
@@ -19,6 +20,7 @@ from ingestion.adapters.uploads import PgManualUploads
 from ingestion.api.documents import build_documents_router
 from ingestion.api.events import build_events_router
 from ingestion.api.export import build_export_router
+from ingestion.api.password import build_password_router
 from ingestion.api.reprocess import build_reprocess_router
 from ingestion.api.review import build_review_router
 from ingestion.api.upload import BODY_LIMITS, build_upload_router
@@ -75,6 +77,9 @@ async def run(settings: DocumentsAPISettings, process: Process) -> None:
         web.include_router(build_reprocess_router(PgDocumentCatalog(pool), PgRereads(pool), keys))
         outbox = Outbox(SCHEMA, Codec())
         web.include_router(build_review_router(PgDocumentCatalog(pool), PgReviews(pool, outbox, utc_now), keys))
+        password_keys = settings.password_keys
+        passwords = None if password_keys is None else PgDocumentPasswords(pool, password_keys)
+        web.include_router(build_password_router(PgDocumentCatalog(pool), passwords, keys))
         recorder = AttachmentRecorder(
             PgIntakeStore(pool, outbox, utc_now),
             PgRereads(pool),

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any, NewType, Self
 from uuid import UUID
 
+from ingestion.domain.document_password import GivenPassword, is_locked
 from ingestion.domain.reasons import DocumentSkipReason, Reason, ReviewReason
 from mailroom_common.events import Profile, ResultStatus
 
@@ -72,6 +73,7 @@ class DocumentLease:
     blob_key: str
     first_attachment: DocumentAttachment
     former: "DocumentOutcome | None" = None  # set: it is read again, and this is the outcome that stands meanwhile
+    password: GivenPassword | None = None  # that somebody gave for this reading
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +100,14 @@ class DocumentOutcome:
     def is_reading(self) -> bool:
         """Whether the document was read, as far as it can be: otherwise the attempt says nothing about its content."""
         return self.status is not ResultStatus.FAILED and self.reason not in _NOT_A_READING
+
+    def takes_place_of(self, former: "DocumentOutcome") -> bool:
+        """Whether another reading of a document replaces what the former one said."""
+        if is_locked(former.reason):
+            # Nothing was read of it: how far a reading came with its password is more.
+            return self.status is not ResultStatus.FAILED
+        # What a password opened once, a reading without it finds locked again.
+        return self.is_reading and not is_locked(self.reason)
 
     def list_trades(self) -> list[Mapping[str, Any]]:
         """The trades that were read and stand: not those that the document takes back, nor any of a skipped one."""

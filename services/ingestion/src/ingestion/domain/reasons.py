@@ -20,7 +20,8 @@ class ReviewReason(StrEnum):
     TRADE_CANCELLED = "trade_cancelled"  # it takes a trade back, which a person has to find
     PAGE_AND_XML_DISAGREE = "page_and_xml_disagree"  # the page of an e-invoice contradicts its XML
     EXTRACTION_TOO_LARGE = "extraction_too_large"  # more lines, or longer texts, than a result can carry
-    PASSWORD_REQUIRED = "password_required"  # it is locked, and no password that was given opens it  # noqa: S105
+    PASSWORD_REQUIRED = "password_required"  # it is locked, and nobody has given its password  # noqa: S105
+    PASSWORD_WRONG = "password_wrong"  # it is locked, and the password that was given does not open it  # noqa: S105
     UNREADABLE = "unreadable"  # damaged, or larger than any page
     # An attached mail or an archive that is locked, broken or beyond a limit: what could be taken out of it is filed.
     CONTAINER_UNREADABLE = "container_unreadable"

@@ -174,7 +174,10 @@ class DocumentProcessor:
         try:
             purpose = ReadingPurpose(lease.profile, lease.doc_source_id, self._router)
             open_readers = partial(self._open_readers, lease.profile)
-            reading = await read_document_with_pictures(open_readers, self._pictures, file.path, purpose)
+            password = None if lease.password is None else lease.password.text
+            reading = await read_document_with_pictures(
+                open_readers, self._pictures, file.path, purpose, password=password
+            )
         except UnreadableFile as error:
             return routing.route_unreadable(error.reason)
         except ParserLimitReached as error:
@@ -188,8 +191,10 @@ class DocumentProcessor:
             # The file ended its parser process; it goes to review and is not read again.
             log.warning("reader_crashed", document_id=lease.document_id, reason=str(error))
             return routing.route_unreadable(ReviewReason.READER_CRASHED)
-        # What a picture shows with doubt, a model that is given those very words cannot confirm.
-        if self._assistant is None or reading.outcome.reason is ReviewReason.OCR_UNCERTAIN:
+        # What a picture shows with doubt, a model that is given those very words cannot confirm. What its sender has
+        # locked is shown to nobody else.
+        is_for_us_alone = lease.password is not None or reading.outcome.reason is ReviewReason.OCR_UNCERTAIN
+        if self._assistant is None or is_for_us_alone:
             return reading.outcome
         # The parser process was given back: a model's answer takes longer than many documents.
         assisted = await self._assistant.assist_outcome(lease, file, reading.outcome, reading.transcript)
@@ -217,10 +222,10 @@ class DocumentProcessor:
         if former.archive_path is not None:
             # The copy was written by an earlier reading, and is kept whatever this one says.
             outcome = outcome.with_archive_path(former.archive_path)
-        standing = outcome if outcome.is_reading else former
+        standing = outcome if outcome.takes_place_of(former) else former
         if not await self._leases.finish_document(lease, standing):
             raise LeaseLost(lease.document_id)
-        ending = "failed" if not outcome.is_reading else "unchanged" if standing == former else "changed"
+        ending = "failed" if standing is not outcome else "unchanged" if standing == former else "changed"
         INGESTION_DOCUMENTS_REREAD.labels(ending).inc()
         log.info(
             "reread_finished",

@@ -26,7 +26,7 @@ def transcribe_document(file: BinaryIO, arguments: Mapping[str, Any]) -> JSON:
     """The document as `Transcript.to_json` has it; `password` opens a locked one.
 
     Raises:
-        UnreadableFile: `not_a_document`, `password_required`, `unreadable` or `extraction_too_large`.
+        UnreadableFile: `not_a_document`, `password_required`, `password_wrong`, `unreadable` or `extraction_too_large`.
     """
     content_type = detect_content_type(file.read(HEAD_BYTES))
     file.seek(0)

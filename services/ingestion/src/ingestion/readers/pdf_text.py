@@ -55,8 +55,8 @@ class PDFText:
 def read_pdf_text(file: BinaryIO, password: str | None = None) -> PDFText:
     """
     Raises:
-        UnreadableFile: `password_required` when it is locked and `password` does not open it, `unreadable` when the
-            file is damaged.
+        UnreadableFile: `password_required` when it is locked, `password_wrong` when `password` does not open it,
+            `unreadable` when the file is damaged.
     """
     try:
         document = pypdfium2.PdfDocument(file, password=password)
@@ -65,11 +65,16 @@ def read_pdf_text(file: BinaryIO, password: str | None = None) -> PDFText:
         finally:
             document.close()
     except pypdfium2.PdfiumError as error:
-        needs_password = error.err_code in (pdfium.FPDF_ERR_PASSWORD, pdfium.FPDF_ERR_SECURITY)
-        raise UnreadableFile(ReviewReason.PASSWORD_REQUIRED if needs_password else ReviewReason.UNREADABLE) from error
+        raise UnreadableFile(_find_refusal(error, password)) from error
     if read.pages == 0:
         raise UnreadableFile(ReviewReason.UNREADABLE)
     return read
+
+
+def _find_refusal(error: pypdfium2.PdfiumError, password: str | None) -> ReviewReason:
+    if error.err_code not in (pdfium.FPDF_ERR_PASSWORD, pdfium.FPDF_ERR_SECURITY):
+        return ReviewReason.UNREADABLE
+    return ReviewReason.PASSWORD_REQUIRED if password is None else ReviewReason.PASSWORD_WRONG
 
 
 def _read_document(document: pypdfium2.PdfDocument) -> PDFText:
