@@ -108,7 +108,8 @@ def _decode_transcript(answer: Any) -> Transcript:
     _require(transcript.e_invoice is None or isinstance(transcript.e_invoice, dict))
     orjson.dumps(transcript.e_invoice)  # the next reader is given it
     _require(all(isinstance(cell.text, str) for line in transcript.lines for cell in line.cells))
-    _require(all(isinstance(page, int) and page >= 0 for page in transcript.pictured_pages))
+    pages = (*transcript.pictured_pages, *transcript.part_starts)
+    _require(all(isinstance(page, int) and page >= 0 for page in pages))
     return transcript
 
 
