@@ -4,6 +4,7 @@ from typing import Any
 
 import asyncpg
 
+from ingestion.adapters.rereads import request_soon
 from ingestion.domain.document_password import (
     KEPT_AT_MOST,
     LIMIT_PERIOD,
@@ -15,7 +16,6 @@ from ingestion.domain.document_password import (
     is_locked,
 )
 from ingestion.domain.reasons import parse_reason
-from ingestion.ports import Channel
 from mailroom_common.logs import get_logger
 from mailroom_common.postgres import DatabaseSession, acquire_session, open_transaction
 from mailroom_common.tokens.sealing import CannotUnseal, SealingKeys
@@ -35,12 +35,6 @@ _COUNT = """
 """
 _INSERT = """
     insert into ingestion.document_password (document_id, tenant_id, sealed, api_key_id) values ($1, $2, $3, $4)
-"""
-# Before the documents of a replay: a person waits for it.
-_READ_AGAIN = """
-    update ingestion.document
-    set next_attempt_at = now(), attempts = 0, is_backfill = false, is_resting = false, retry_cause = null
-    where document_id = $1 and lease_token is null
 """
 _FIND = """
     select password_id, sealed from ingestion.document_password
@@ -74,7 +68,7 @@ class PgDocumentPasswords:
             _require_locked(document)
             await _require_within_limits(conn, tenant_id, document_id)
             await conn.execute(_INSERT, document_id, tenant_id, sealed, api_key_id)
-            await _read_again(conn, document_id)
+            await request_soon(conn, document_id)
         log.info("document_password_sealed", document_id=document_id, api_key_id=api_key_id)
         return True
 
@@ -116,12 +110,7 @@ async def settle_passwords(conn: DatabaseSession, document_id: str, used: GivenP
     if used is not None:
         await conn.execute(_FORGET_USED, document_id, used.password_id)
     if await conn.fetchval(_HAS_UNUSED, document_id):
-        await _read_again(conn, document_id)
-
-
-async def _read_again(conn: DatabaseSession, document_id: str) -> None:
-    await conn.execute(_READ_AGAIN, document_id)
-    await conn.execute("select pg_notify($1, '')", Channel.DOCUMENT_DUE.value)
+        await request_soon(conn, document_id)
 
 
 def _require_locked(document: Any) -> None:

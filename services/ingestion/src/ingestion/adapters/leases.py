@@ -12,6 +12,8 @@ from ingestion.adapters.claim_turns import ClaimTurns
 from ingestion.adapters.document_history import keep_proposal, keep_standing_version
 from ingestion.adapters.document_passwords import find_password, settle_passwords
 from ingestion.adapters.intakes import append_document_event, read_outcome
+from ingestion.adapters.rereads import request_soon
+from ingestion.domain.archive import is_archived
 from ingestion.domain.document import (
     FINAL_STATUSES,
     AttachmentId,
@@ -144,6 +146,7 @@ class PgDocumentLeases:
                 first_attachment=_read_attachment(first),
                 former=read_outcome(document) if is_reread else None,
                 password=password,
+                is_decided=document["review_decision"] is not None,
             )
 
     async def _claim_in_turn(self, conn: DatabaseSession, lane: Lane, token: UUID) -> asyncpg.Record | None:
@@ -174,7 +177,8 @@ class PgDocumentLeases:
             # As it is now: a person may have decided since the claim.
             former = read_outcome(held) if ResultStatus(held["status"]) in FINAL_STATUSES else None
             if former is not None and held["review_decision"] is not None:
-                await keep_proposal(conn, held, outcome)
+                if replace(outcome, archive_path=former.archive_path) != former:
+                    await keep_proposal(conn, held, outcome)
                 outcome = replace(former, archive_path=former.archive_path or outcome.archive_path)
             # Read again to the same outcome: each result is repeated as it was, with the same event id, and nothing
             # else says that there was another reading.
@@ -201,6 +205,8 @@ class PgDocumentLeases:
                 await append_document_event(conn, document)
             if former is not None:
                 await settle_passwords(conn, lease.document_id, lease.password)
+                if held["review_decision"] is not None and not lease.is_decided and _needs_copy(lease, outcome):
+                    await request_soon(conn, lease.document_id)  # decided meanwhile: this reading did not know
             return True
 
     async def _append_result(
@@ -245,6 +251,10 @@ class PgDocumentLeases:
                     continue  # another document's copy has this name
                 return reserved
         return None
+
+
+def _needs_copy(lease: DocumentLease, outcome: DocumentOutcome) -> bool:
+    return outcome.archive_path is None and is_archived(lease.profile, outcome, lease.content_type)
 
 
 def _read_attachment(row: Any) -> DocumentAttachment:

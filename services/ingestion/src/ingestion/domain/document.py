@@ -74,6 +74,11 @@ class DocumentLease:
     first_attachment: DocumentAttachment
     former: "DocumentOutcome | None" = None  # set: it is read again, and this is the outcome that stands meanwhile
     password: GivenPassword | None = None  # that somebody gave for this reading
+    is_decided: bool = False  # a person decided: the former outcome stands, whatever is read now
+
+    def find_standing_outcome(self, reading: "DocumentOutcome") -> "DocumentOutcome":
+        """What the document says once this reading has ended."""
+        return self.former if self.is_decided and self.former is not None else reading
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -163,7 +163,7 @@ class DocumentProcessor:
             if file.sha256 != lease.content_sha256:
                 raise BlobMismatch(f"the blob of document {lease.document_id} has other content")
             outcome = await self._read_document(lease, file)
-            trades = [Trade.from_json(trade) for trade in outcome.list_trades()]
+            trades = [Trade.from_json(trade) for trade in lease.find_standing_outcome(outcome).list_trades()]
             return await self._archiver.archive_document(lease, file, outcome, trades)
 
     async def _read_document(self, lease: DocumentLease, file: FetchedFile) -> DocumentOutcome:
@@ -223,9 +223,11 @@ class DocumentProcessor:
             # The copy was written by an earlier reading, and is kept whatever this one says.
             outcome = outcome.with_archive_path(former.archive_path)
         standing = outcome if outcome.takes_place_of(former) else former
+        if standing is former and outcome.archive_path is not None:
+            standing = former.with_archive_path(outcome.archive_path)
         if not await self._leases.finish_document(lease, standing):
             raise LeaseLost(lease.document_id)
-        ending = "failed" if standing is not outcome else "unchanged" if standing == former else "changed"
+        ending = "failed" if not outcome.takes_place_of(former) else "unchanged" if standing == former else "changed"
         INGESTION_DOCUMENTS_REREAD.labels(ending).inc()
         log.info(
             "reread_finished",

@@ -13,7 +13,7 @@ from ingestion.domain.document_password import GivenPassword
 from ingestion.domain.extraction_router import ExtractionRouter
 from ingestion.domain.invoice import Invoice
 from ingestion.domain.ocr_turns import OCRBusy
-from ingestion.domain.reasons import ReviewReason
+from ingestion.domain.reasons import DocumentSkipReason, ReviewReason
 from ingestion.domain.routing import Classification, Extraction
 from ingestion.domain.transcript import Transcript
 from ingestion.handlers.archive_document import PDFArchiver
@@ -469,3 +469,22 @@ async def test_a_picture_waits_its_turn_however_often_it_was_tried(process: Proc
     leases.waiting[:] = [build_lease(attempt=RETRIES.max_attempts)]
     await process(FakeReading(OCRBusy(1.0))).process_next()
     assert leases.finished == []
+
+
+@pytest.mark.parametrize("read", [FakeReading(PAGE, Classification(None, 0.8)), FakeReading(ParserCrashed("died"))])
+async def test_what_a_person_made_an_invoice_of_is_archived_whatever_is_read(
+    process: Process, leases: FakeLeases, blobs: FakeBlobs, read: FakeReading
+) -> None:
+    corrected = replace(READ_BEFORE, archive_path=None)
+    leases.waiting[:] = [build_lease(former=corrected, is_decided=True)]
+    await process(read).process_next()
+    assert list(blobs.archived) == leases.reserved == [end(leases).archive_path]
+
+
+async def test_what_a_person_rejected_is_not_archived_for_a_reading(
+    process: Process, leases: FakeLeases, blobs: FakeBlobs
+) -> None:
+    rejected = DocumentOutcome(status=ResultStatus.SKIPPED, reason=DocumentSkipReason.REJECTED)
+    leases.waiting[:] = [build_lease(former=rejected, is_decided=True)]
+    await process(FakeReading(PAGE, extraction=DONE)).process_next()
+    assert blobs.archived == {}
