@@ -9,6 +9,7 @@ from uuid import UUID, uuid4
 import asyncpg
 
 from ingestion.adapters.claim_turns import ClaimTurns
+from ingestion.adapters.document_evidence import write_evidence
 from ingestion.adapters.document_history import keep_proposal, keep_standing_version
 from ingestion.adapters.document_passwords import find_password, settle_passwords
 from ingestion.adapters.intakes import append_document_event, read_outcome
@@ -199,6 +200,8 @@ class PgDocumentLeases:
                 1 if is_changed and former is not None else 0,
                 is_changed,
             )
+            if held["review_decision"] is None:
+                await write_evidence(conn, lease.document_id, outcome, is_changed=is_changed)
             for intake in await conn.fetch(_INTAKES, lease.document_id):
                 await self._append_result(conn, lease, outcome, intake, document["result_number"])
             if is_changed:

@@ -7,6 +7,7 @@ from typing import Any, Protocol, TypeVar
 
 import orjson
 
+from ingestion.domain.evidence import MAX_BOXES, EvidenceBox
 from ingestion.domain.invoice import DOCUMENT_TYPES, Invoice, InvoiceLine
 from ingestion.domain.reasons import DocumentSkipReason, ReviewReason
 from ingestion.domain.routing import Classification, Extraction
@@ -22,6 +23,7 @@ READER_MODULES = (
     "ingestion.readers.document",
     "ingestion.extract.rule_based",
     "ingestion.extract.trades.note",
+    "ingestion.extract.evidence_boxes",
     "ingestion.extract.page_evidence",
 )
 READER_REASONS = frozenset([*DocumentSkipReason, *ReviewReason])
@@ -77,7 +79,7 @@ class LocalReader:
 
     async def extract_fields(self, transcript: Transcript) -> Extraction:
         return await self._parser.run_reader(
-            "ingestion.extract.rule_based:extract_invoice", orjson.dumps(transcript.to_json()), _decode_extraction
+            "ingestion.extract.evidence_boxes:extract_invoice", orjson.dumps(transcript.to_json()), _decode_extraction
         )
 
 
@@ -94,7 +96,7 @@ class LocalNoteReader:
 
     async def extract_fields(self, transcript: Transcript) -> Extraction:
         return await self._parser.run_reader(
-            "ingestion.extract.trades.note:extract_trades", orjson.dumps(transcript.to_json()), _decode_trades
+            "ingestion.extract.evidence_boxes:extract_trades", orjson.dumps(transcript.to_json()), _decode_trades
         )
 
 
@@ -139,6 +141,7 @@ def _decode_extraction(answer: Any) -> Extraction:
         answer["reader"],
         tuple(doubts),
         None if answer["unseen"] is None else ReviewReason(answer["unseen"]),
+        boxes=_decode_boxes(answer),
     )
 
 
@@ -158,7 +161,13 @@ def _decode_trades(answer: Any) -> Extraction:
         _require(all(value is None or isinstance(value, str | bool) for value in trade.values()))
         Trade.from_json(trade).adds_up()  # routing asks this too, and must not fail then
     share = _decode_share(answer["confidence"])
-    return Extraction(answer["document_type"], fields, share, answer["reader"], tuple(doubts))
+    reader = answer["reader"]
+    return Extraction(answer["document_type"], fields, share, reader, tuple(doubts), boxes=_decode_boxes(answer))
+
+
+def _decode_boxes(answer: Any) -> tuple[EvidenceBox, ...]:
+    _require(len(answer["boxes"]) <= MAX_BOXES)
+    return tuple(map(EvidenceBox.from_list, answer["boxes"]))
 
 
 def _decode_share(value: Any) -> float:

@@ -10,6 +10,7 @@ from typing import Any, NewType, Self
 from uuid import UUID
 
 from ingestion.domain.document_password import GivenPassword, is_locked
+from ingestion.domain.evidence import EvidenceBox
 from ingestion.domain.reasons import DocumentSkipReason, Reason, ReviewReason
 from mailroom_common.events import Profile, ResultStatus
 
@@ -92,6 +93,8 @@ class DocumentOutcome:
     confidence: float | None = None
     reader: str | None = None
     archive_path: str | None = None
+    # Where the values stand; another reading that says the same of other places says the same.
+    boxes: tuple[EvidenceBox, ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.status not in FINAL_STATUSES:

@@ -4,6 +4,7 @@ import asyncio
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -198,6 +199,7 @@ class DocumentProcessor:
             return reading.outcome
         # The parser process was given back: a model's answer takes longer than many documents.
         assisted = await self._assistant.assist_outcome(lease, file, reading.outcome, reading.transcript)
+        assisted = replace(assisted, boxes=reading.outcome.boxes)
         return self._router.require_confidence(assisted, lease.doc_source_id)
 
     async def _finish_document(self, lease: DocumentLease, outcome: DocumentOutcome) -> None:
