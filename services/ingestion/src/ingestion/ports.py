@@ -14,6 +14,7 @@ from ingestion.domain.invoice import Invoice
 from ingestion.domain.lanes import Lane
 from ingestion.domain.model_answer import ModelReply, PageEvidence
 from ingestion.domain.model_question import ModelQuestion
+from ingestion.domain.page_picture import DrawnPage
 from ingestion.domain.review import Review
 from ingestion.domain.routing import Classification, Extraction
 from ingestion.domain.transcript import Transcript
@@ -344,6 +345,18 @@ class DocumentReviews(Protocol):
         self, tenant_id: str, document_id: str, *, before: int | None, limit: int
     ) -> tuple[Sequence[dict[str, Any]], int | None] | None:
         """The newest first, and the position where the next page begins. None when the tenant has no such document."""
+        ...
+
+
+class PageDrawing(Protocol):
+    async def draw_page(self, tenant_id: str, file: Path, page: int) -> DrawnPage | None:
+        """The page, counted from 0; None where the file has no such page.
+
+        Raises:
+            UnreadableFile, ParserLimitReached, ParserCrashed: as `Transcriber`.
+            ParserUnconfined: no process may open a file here.
+            Unavailable: too many pages are waited for.
+        """
         ...
 
 

@@ -156,8 +156,14 @@ class WorkerSettings(
     document_event_days: float = Field(default=30, gt=0)
 
 
-class DocumentsAPISettings(ProcessSettings, DatabaseSettings, BlobSettings, APISettings, PasswordSettings):
+class DocumentsAPISettings(
+    ProcessSettings, DatabaseSettings, BlobSettings, APISettings, ParserSettings, PasswordSettings
+):
     http_port: int = 8082
+    parser_processes: int = Field(default=1, ge=1, le=64)  # as many pages are drawn at once
+    parser_memory_bytes: int = Field(default=512 * _MiB, ge=128 * _MiB)
+    parser_cpu_s: int = Field(default=10, ge=1)
+    parser_wall_s: float = Field(default=20, gt=0)
     # How long a browser's ticket for the event stream is valid.
     event_ticket_s: float = Field(default=60, gt=0)
     # Pause between two heartbeats of an idle event stream.

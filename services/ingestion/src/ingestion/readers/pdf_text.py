@@ -53,8 +53,8 @@ class PDFText:
     unread: set[ReviewReason] = field(default_factory=set)
 
 
-def read_pdf_text(file: BinaryIO, password: str | None = None, *, max_pages: int = FIRST_PAGES + LAST_PAGES) -> PDFText:
-    """Of a document with more pages than `max_pages` the first and the last ones.
+def read_pdf_text(file: BinaryIO, password: str | None = None, *, max_pages: int | None = None) -> PDFText:
+    """Of more pages than `max_pages` (by default: than a long document has) the first and the last ones.
 
     Raises:
         UnreadableFile: `password_required` when it is locked, `password_wrong` when `password` does not open it,
@@ -63,7 +63,7 @@ def read_pdf_text(file: BinaryIO, password: str | None = None, *, max_pages: int
     try:
         document = pypdfium2.PdfDocument(file, password=password)
         try:
-            read = _read_document(document, max_pages)
+            read = _read_document(document, FIRST_PAGES + LAST_PAGES if max_pages is None else max_pages)
         finally:
             document.close()
     except pypdfium2.PdfiumError as error:
