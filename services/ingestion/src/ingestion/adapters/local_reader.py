@@ -29,6 +29,7 @@ READER_MODULES = (
 READER_REASONS = frozenset([*DocumentSkipReason, *ReviewReason])
 
 _INVOICE_FIELDS, _LINE_FIELDS = Invoice().to_json().keys(), InvoiceLine().to_json().keys()
+_FIELDS_WITH_BOXES = frozenset({*_INVOICE_FIELDS, *TRADE_FIELDS})
 _MAX_NAME_CHARACTERS = 100  # of a reader, of a field
 
 T = TypeVar("T")
@@ -167,7 +168,9 @@ def _decode_trades(answer: Any) -> Extraction:
 
 def _decode_boxes(answer: Any) -> tuple[EvidenceBox, ...]:
     _require(len(answer["boxes"]) <= MAX_BOXES)
-    return tuple(map(EvidenceBox.from_list, answer["boxes"]))
+    boxes = tuple(map(EvidenceBox.from_list, answer["boxes"]))
+    _require(all(box.field.rpartition(".")[2] in _FIELDS_WITH_BOXES for box in boxes))
+    return boxes
 
 
 def _decode_share(value: Any) -> float:
