@@ -80,11 +80,11 @@ async def _try_to_draw(drawing: Awaitable[DrawnPage | None]) -> DrawnPage | None
         raise HTTPProblem(409, "The page cannot be drawn", f"Its file is {error.reason}.") from error
     except (ParserLimitReached, ParserCrashed) as error:
         # The file reached a limit of the process that draws it, or ended that process; the caller got 409.
-        log.warning("page_not_drawn", reason=str(error))
+        log.warning("page_drawing_failed", reason=str(error))
         raise HTTPProblem(409, "The page cannot be drawn", "Its file takes more than a page may.") from error
     except ParserUnconfined as error:
         # This machine does not confine the process that would draw it, and nobody said that it need not.
-        log.error("page_not_drawn", reason=str(error))
+        log.error("page_drawing_failed", reason=str(error))
         raise HTTPProblem(501, "This site draws no pages", "Its API cannot confine the process for it.") from error
 
 
