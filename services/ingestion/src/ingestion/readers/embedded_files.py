@@ -22,7 +22,7 @@ MAX_PAGES = 60  # of all PDFs in a document, beside its own
 
 @dataclass(slots=True)
 class EmbeddedContent:
-    """What the files say. `part_starts` are the numbers of the first pages of PDFs, `pages` counts all pages from the
+    """What the files say. `part_starts` are the numbers of the first pages of `pdfs`, `pages` counts all pages from the
     document's first one on; `unread` is why the files may say more than this."""
 
     pages: int
@@ -30,6 +30,7 @@ class EmbeddedContent:
     part_starts: list[int] = field(default_factory=list)
     e_invoices: list[dict[str, Any]] = field(default_factory=list)
     unread: set[ReviewReason] = field(default_factory=set)
+    pdfs: list[bytes] = field(default_factory=list)
     pdf_count: int = 0
     pdf_bytes: int = 0
 
@@ -51,6 +52,16 @@ def read_embedded_files(files: Sequence[pdf_text.EmbeddedFile], first_page: int)
     if len(content.e_invoices) > 1:
         content.unread.add(ReviewReason.SEVERAL_E_INVOICES)
     return content
+
+
+def find_embedded_page(content: EmbeddedContent, number: int) -> tuple[bytes, int] | None:
+    """The PDF that a page of the document is in, and its number there; None of a page that there is not."""
+    if number >= content.pages:
+        return None
+    found = [
+        (pdf, number - start) for pdf, start in zip(content.pdfs, content.part_starts, strict=True) if start <= number
+    ]
+    return found[-1] if found else None
 
 
 def _read_files(
@@ -97,6 +108,7 @@ def _read_pdf(pdf: bytes, content: EmbeddedContent, page_limit: int, *, depth: i
         return
     start = content.pages
     content.part_starts.append(start)
+    content.pdfs.append(pdf)
     content.lines += [replace(line, page=start + line.page) for line in read.lines]
     content.pages += read.pages
     # A picture in a file in the file is out of OCR's reach: its reason must not be taken for a page's.

@@ -11,6 +11,8 @@ from PIL import Image, ImageOps
 
 from ingestion.domain.reasons import DocumentSkipReason, ReviewReason
 from ingestion.domain.transcript import HEAD_BYTES, PDF, detect_content_type
+from ingestion.readers import pdf_text
+from ingestion.readers.embedded_files import find_embedded_page, read_embedded_files
 from ingestion.readers.image import open_image
 from ingestion.readers.page_letters import find_quarter_turns
 from mailroom_common.parser import JSON, UnreadableFile
@@ -43,6 +45,20 @@ def draw_page(file: BinaryIO, arguments: Mapping[str, Any]) -> JSON:
 
 
 def _draw_pdf_page(file: BinaryIO, number: int, max_side: int) -> tuple[int, Image.Image | None, float]:
+    pages, picture, scale = _draw_own_page(file, number, max_side)
+    if picture is not None:
+        return pages, picture, scale
+    # A page of a PDF in the PDF: where that is, reading the files in the order of the worker tells.
+    file.seek(0)
+    embedded = read_embedded_files(pdf_text.read_pdf_text(file).attachments, pages)
+    found = find_embedded_page(embedded, number)
+    if found is None:
+        return embedded.pages, None, 0
+    _, picture, scale = _draw_own_page(BytesIO(found[0]), found[1], max_side)
+    return embedded.pages, picture, scale
+
+
+def _draw_own_page(file: BinaryIO, number: int, max_side: int) -> tuple[int, Image.Image | None, float]:
     try:
         document = pypdfium2.PdfDocument(file)
     except pypdfium2.PdfiumError as error:

@@ -100,6 +100,21 @@ def test_a_picture_that_is_too_large_has_fewer_colours_and_then_fewer_pixels() -
     assert open_png(less).width == pytest.approx(595 * less["pixels_per_point"], abs=1)
 
 
+def test_the_pages_of_a_pdf_in_the_pdf_are_drawn_behind_its_own() -> None:
+    writer = PdfWriter()
+    writer.append(PdfReader(BytesIO(PAGE)))
+    writer.add_attachment("note.txt", b"text")
+    writer.add_attachment("a.pdf", write_sideways())
+    writer.add_attachment("b.pdf", PAGE)
+    written = BytesIO()
+    writer.write(written)
+    drawn = [ask(written.getvalue(), number) for number in range(4)]
+    assert [answer["pages"] for answer in drawn] == [1, 3, 3, 3]
+    assert drawn[1]["png"] == ask(write_sideways())["png"]
+    assert drawn[0]["png"] == drawn[2]["png"] == ask(PAGE)["png"]
+    assert drawn[3]["png"] is None
+
+
 def test_a_page_that_is_not_there_is_none() -> None:
     assert ask(PAGE, 1) == {"pages": 1, "png": None, "pixels_per_point": None}
     written = BytesIO()
