@@ -64,6 +64,10 @@ select document_id, array_to_tsvector(array[
            'a:' || tenant_id || '/invoice', 'a:' || tenant_id || '/n' || document_id])
 from ingestion.document where seq between $1 and $2
 """
+_INSERT_SHARED_KEYS = """
+insert into ingestion.shared_key (tenant_id, duplicate_key)
+select tenant_id, duplicate_key from ingestion.document group by tenant_id, duplicate_key having count(*) > 1
+"""
 _OTHER_INDEXES = """
 select indexrelid::regclass::text as name, pg_get_indexdef(indexrelid) as definition from pg_index
 where indrelid in ('ingestion.document'::regclass, 'ingestion.document_words'::regclass) and not indisunique
@@ -131,7 +135,9 @@ async def fill_tables(pool: asyncpg.Pool, documents: int) -> None:
             await conn.execute(_INSERT_WORDS, first, last, timeout=None)
         for index in indexes:
             await conn.execute(index["definition"], timeout=None)
+        await conn.execute(_INSERT_SHARED_KEYS, timeout=None)
         await conn.execute("vacuum analyze ingestion.document", timeout=None)
+        await conn.execute("vacuum analyze ingestion.shared_key", timeout=None)
         await conn.execute("vacuum analyze ingestion.document_words", timeout=None)
 
 
