@@ -1,4 +1,4 @@
-"""The keys of documents that may be one invoice, and which of them several documents have: few, of however many keys."""
+"""The keys of documents that may be one invoice, and which of them several documents have: few of all."""
 
 from typing import Any
 

@@ -69,7 +69,7 @@ def find_quarter_turns(page: pypdfium2.PdfPage) -> int:
     """By how many quarters, clockwise, the page as it is shown has to be turned so that it stands as its first group of
     letters does."""
     found, _ = _read_drawn(page)
-    upright = page.get_rotation() // 90
+    upright = int(page.get_rotation()) // 90
     drawn = [letter for letter in found if isinstance(letter, _Drawn)]
     return (_choose_quarters(drawn, upright)[0] - upright) % 4
 
