@@ -167,21 +167,3 @@ async def test_a_viewer_and_another_tenant_open_nothing(site: Ingestion, api: ht
     assert (await api.post(path, json=body, headers=as_tenant("other", "operator"))).status_code == 404
     assert (await api.post(path, json=body)).status_code == 401
     assert await list_sealed(site.pool) == []
-
-
-@pytest.mark.parametrize("wrong", ["", "x" * 201, "a\x00b"])
-async def test_what_is_no_password_is_refused_and_not_repeated(
-    site: Ingestion, api: httpx.AsyncClient, wrong: str
-) -> None:
-    answer = await give(api, await finish_document(site), wrong)
-    assert answer.status_code == 422
-    assert not wrong or wrong not in answer.text
-
-
-async def test_a_site_without_keys_takes_no_passwords(site: Ingestion, postgres_url: str, tmp_path: Path) -> None:
-    document_id = await finish_document(site)
-    async with (
-        running_api(api_settings(postgres_url, tmp_path / "blobs")) as url,
-        httpx.AsyncClient(base_url=url, timeout=10) as client,
-    ):
-        assert (await give(client, document_id)).status_code == 501
