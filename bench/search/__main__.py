@@ -29,7 +29,7 @@ from ingestion.adapters.document_search import build_search
 from ingestion.adapters.documents import _FIND
 from ingestion.ports import DocumentFilter
 from mailroom_common.migrations import apply_migrations
-from mailroom_common.postgres import open_pool
+from mailroom_common.postgres import DatabaseSession, open_pool
 from mailroom_sandbox.site.stack.ports import free_port
 from mailroom_sandbox.site.stack.postgres import Postgres
 
@@ -141,14 +141,14 @@ async def fill_tables(pool: asyncpg.Pool, documents: int) -> None:
         await conn.execute("vacuum analyze ingestion.document_words", timeout=None)
 
 
-async def time_statement(conn: asyncpg.Connection, statement: str, values: list[Any], rounds: int) -> float:
+async def time_statement(conn: DatabaseSession, statement: str, values: list[Any], rounds: int) -> float:
     """Milliseconds in the database, the median; what is in memory after the first round stays there."""
     plans = [await explain(conn, statement, values) for _ in range(rounds + 1)]
-    return median(plan["Execution Time"] + plan["Planning Time"] for plan in plans[1:])
+    return median(float(plan["Execution Time"] + plan["Planning Time"]) for plan in plans[1:])
 
 
-async def explain(conn: asyncpg.Connection, statement: str, values: list[Any]) -> dict[str, Any]:
-    (text,) = await conn.fetchrow(f"explain (analyze, format json) {statement}", *values, timeout=None)
+async def explain(conn: DatabaseSession, statement: str, values: list[Any]) -> dict[str, Any]:
+    text = await conn.fetchval(f"explain (analyze, format json) {statement}", *values, timeout=None)
     (plan,) = json.loads(text) if isinstance(text, str) else text
     found: dict[str, Any] = plan
     return found

@@ -123,7 +123,7 @@ def _require_locked(document: Any) -> None:
 
 
 async def _require_within_limits(conn: DatabaseSession, tenant_id: str, document_id: str) -> None:
-    counts = await conn.fetchrow(_COUNT, tenant_id, document_id, LIMIT_PERIOD)
+    (counts,) = await conn.fetch(_COUNT, tenant_id, document_id, LIMIT_PERIOD)
     if counts["of_document"] >= MAX_PER_DOCUMENT or counts["of_tenant"] >= MAX_PER_TENANT:
         raise TooManyPasswords
 
