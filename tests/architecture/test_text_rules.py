@@ -268,11 +268,14 @@ RULES = {
 
 # What is read there is our own, an operator's, or has a form that was checked before.
 NOT_UNTRUSTED = {
-    "ingestion.api.review",  # an operator's IBAN of 50 characters, and a header by a pattern without repeats
+    "ingestion.api.review",  # an operator's IBAN of 50 characters
+    "ingestion.api.versions",  # a header, by a pattern without repeats
+    "ingestion.domain.trade_matching",  # 200 characters at most, and an ISIN
     "ingestion.handlers.record_attachment",  # our own events
     "mailroom_cli.outside_checks",  # what an operator writes
     "mailroom_cli.replay",  # what an operator writes
     "mailroom_cli.settings",  # settings
+    "mailroom_cli.trade_pairs",  # what an operator writes
     "mailroom_cli.terminal",  # one class of characters, each of which is replaced
     "mailroom_common.blobs",  # settings
     "mailroom_common.index_migrations",  # migrations of ours

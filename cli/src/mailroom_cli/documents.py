@@ -10,6 +10,7 @@ import typer
 from mailroom_cli.site_api import JSON, SiteAPI, open_site_api, quote_segment
 from mailroom_cli.source_views import find_source_id, print_columns, print_json
 from mailroom_cli.terminal import print_line
+from mailroom_cli.trade_pairs import correct_trades
 from mailroom_common.errors import Rejected
 
 app = typer.Typer(name="documents", no_args_is_help=True, help="Documents, and what people decide about them.")
@@ -45,6 +46,8 @@ _LIST_EXAMPLES = """Examples:
 _CORRECT_EXAMPLES = """Examples:
 
   mailroom documents correct 6b2b7a0e-8a53-5a0e-8a58-3b1c8a7f2d10 total_gross=119.00 due_date=2026-12-27 --version 1
+
+  mailroom documents correct 6b2b7a0e-8a53-5a0e-8a58-3b1c8a7f2d10 trades.0.quantity=10 trades.1=
 """
 _LOCKED_EXAMPLES = """Examples:
 
@@ -102,11 +105,17 @@ def correct_document(
     comment: Comment = None,
     reviewer: Reviewer = None,
 ) -> None:
-    """The document says this instead."""
-    given = {name: value or None for name, value in map(_split_pair, fields)}
+    """The document says this instead. Of a contract note: trades.N.FIELD=VALUE, N from 0; trades.N= takes one away."""
+    given: JSON = {name: value or None for name, value in map(_split_pair, fields)}
     body: JSON = {"action": "correct"}
     if document_type := given.pop("document_type", None):
         body["document_type"] = document_type
+    if of_trades := {name: given.pop(name) for name in tuple(given) if name.startswith("trades.")}:
+        with open_site_api() as api:
+            seen = api.call("GET", f"/documents/{quote_segment(document_id)}")
+        # What is corrected are the trades of this version, whichever was seen before.
+        version = seen["version"] if version is None else version
+        given["trades"] = correct_trades((seen["extraction"] or {}).get("trades") or [], of_trades)
     if given:
         body["fields"] = given
     _decide(document_id, body, version, comment, reviewer)

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 from mailroom_cli import documents
 from mailroom_cli.__main__ import app
 from mailroom_cli.site_api import SiteAddress, SiteAPI
+from mailroom_common.errors import Rejected
 
 ID = "6b2b7a0e-8a53-5a0e-8a58-3b1c8a7f2d10"
 DOCUMENT = {
@@ -68,6 +69,19 @@ def test_a_correction_gives_fields_and_takes_them_away(calls: list[httpx.Request
         "document_type": "invoice",
         "fields": {"total_gross": "119.00", "due_date": None},
     }
+
+
+def test_a_correction_of_trades_gives_them_whole(calls: list[httpx.Request], monkeypatch: pytest.MonkeyPatch) -> None:
+    trades = [{"quantity": "1", "isin": "X"}, {"quantity": "2"}]
+    monkeypatch.setitem(DOCUMENT, "extraction", {"trades": trades})
+    run("correct", ID, "trades.0.quantity=10", "trades.1=", "trades.2.is_cancellation=true", "trades.0.isin=")
+    assert [call.method for call in calls] == ["GET", "POST"]
+    assert calls[-1].headers["if-match"] == '"3"'
+    assert json.loads(calls[-1].content)["fields"] == {
+        "trades": [{"quantity": "10", "isin": None}, {"is_cancellation": True}]
+    }
+    for wrong in ("trades.x.quantity=1", "trades.0=1", "trades.0.is_cancellation=maybe"):
+        assert isinstance(run("correct", ID, wrong).exception, Rejected)
 
 
 def test_what_is_no_pair_is_refused_before_any_call(calls: list[httpx.Request]) -> None:

@@ -1,6 +1,7 @@
 """The settings of each process, read from the environment."""
 
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
@@ -8,6 +9,7 @@ from pydantic import Field, SecretStr, ValidationInfo, field_validator
 from ingestion.domain.extraction_router import DEFAULT_TRADE_CONFIDENCE
 from ingestion.domain.model_use import ModelUses
 from ingestion.domain.ocr_alphabet import LANGUAGES
+from ingestion.domain.order_matching import MAX_TOLERATED_DAYS, OrderTolerance
 from mailroom_common.settings import (
     APISettings,
     BlobSettings,
@@ -26,6 +28,7 @@ from mailroom_common.transport_security import HTTPSAddress
 _ANTHROPIC_URL = "https://api.anthropic.com"
 
 _MiB = 1024 * 1024
+_LONGEST_OPEN_DAYS = 366
 
 
 class OCRSettings(MailroomSettings):
@@ -131,6 +134,42 @@ def _find_model_mistake(given: Mapping[str, Any]) -> str | None:
     return None
 
 
+class OrderMatchingSettings(MailroomSettings):
+    """Of linking trades to pending orders."""
+
+    # JSON: doc source id, tenant, or `*` for all others → how far a trade may be from its pending order:
+    # `quantity_percent` (0), `price_percent` beyond the limit (0), `days` before it and after its last day (1), and
+    # `open_days` (30), how long an order is open that names no last day.
+    order_tolerances: dict[str, OrderTolerance] = Field(default_factory=dict)
+
+    @field_validator("order_tolerances", mode="before")
+    @classmethod
+    def _require_known_tolerances(cls, value: Any) -> Any:
+        """A name that is misspelt would otherwise be a tolerance that was never set."""
+        given = {
+            str(name)
+            for one in (value.values() if isinstance(value, dict) else ())
+            if isinstance(one, dict)
+            for name in one
+        }
+        if unknown := sorted(given - {field.name for field in fields(OrderTolerance)}):
+            raise ValueError(f"has {', '.join(unknown)}, which is no tolerance")
+        return value
+
+    @field_validator("order_tolerances")
+    @classmethod
+    def _require_small_tolerances(cls, value: dict[str, OrderTolerance]) -> dict[str, OrderTolerance]:
+        for name, one in value.items():
+            if not (0 <= one.quantity_percent <= 100 and 0 <= one.price_percent <= 100):
+                raise ValueError(f"has a percentage for {name} that is not from 0 to 100")
+            if not (0 <= one.days <= MAX_TOLERATED_DAYS and 0 <= one.open_days <= _LONGEST_OPEN_DAYS):
+                raise ValueError(
+                    f"has days for {name} that are not from 0 to {MAX_TOLERATED_DAYS}, "
+                    f"or open_days that are not from 0 to {_LONGEST_OPEN_DAYS}"
+                )
+        return value
+
+
 class WorkerSettings(
     ProcessSettings,
     KafkaSettings,
@@ -140,6 +179,7 @@ class WorkerSettings(
     PasswordSettings,
     OCRSettings,
     LanguageModelSettings,
+    OrderMatchingSettings,
 ):
     http_port: int = 8085
     document_lease_s: float = Field(default=30, ge=1)  # a worker that died is taken over after at most so long

@@ -14,6 +14,7 @@ from ingestion.adapters.document_history import keep_proposal, keep_standing_ver
 from ingestion.adapters.document_passwords import find_password, settle_passwords
 from ingestion.adapters.intakes import append_document_event, read_outcome
 from ingestion.adapters.rereads import request_soon
+from ingestion.adapters.trade_ledger import read_trade_marks, record_trades
 from ingestion.domain.archive import is_archived
 from ingestion.domain.document import (
     FINAL_STATUSES,
@@ -24,7 +25,7 @@ from ingestion.domain.document import (
     DocumentOutcome,
 )
 from ingestion.domain.lanes import Lane
-from ingestion.domain.result import build_result
+from ingestion.domain.result import TradeMarks, build_result
 from ingestion.ports import Channel
 from mailroom_common.events import Profile, ResultStatus
 from mailroom_common.outbox import Outbox
@@ -202,8 +203,10 @@ class PgDocumentLeases:
             )
             if held["review_decision"] is None:
                 await write_evidence(conn, lease.document_id, outcome, is_changed=is_changed)
+            await record_trades(conn, document)
+            marks = await read_trade_marks(conn, document)
             for intake in await conn.fetch(_INTAKES, lease.document_id):
-                await self._append_result(conn, lease, outcome, intake, document["result_number"])
+                await self._append_result(conn, lease, outcome, intake, document["result_number"], marks)
             if is_changed:
                 await append_document_event(conn, document)
             if former is not None:
@@ -213,7 +216,13 @@ class PgDocumentLeases:
             return True
 
     async def _append_result(
-        self, conn: DatabaseSession, lease: DocumentLease, outcome: DocumentOutcome, intake: Any, number: int
+        self,
+        conn: DatabaseSession,
+        lease: DocumentLease,
+        outcome: DocumentOutcome,
+        intake: Any,
+        number: int,
+        trade_marks: TradeMarks,
     ) -> None:
         event = build_result(
             attachment_id=AttachmentId(intake["attachment_id"]),
@@ -222,6 +231,7 @@ class PgDocumentLeases:
             tenant_id=intake["tenant_id"],
             doc_source_id=intake["doc_source_id"],
             outcome=outcome,
+            trade_marks=trade_marks,
             number=number,
             attempt=lease.attempt,
             occurred_at=self._clock(),

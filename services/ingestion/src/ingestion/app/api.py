@@ -15,17 +15,21 @@ from ingestion.adapters.documents import PgDocumentCatalog
 from ingestion.adapters.event_tickets import PgEventTickets
 from ingestion.adapters.intakes import PgIntakeStore
 from ingestion.adapters.notify_listener import NotifyListener
+from ingestion.adapters.orders import PgPendingOrders
 from ingestion.adapters.page_drawer import PageDrawer
 from ingestion.adapters.rereads import PgRereads
 from ingestion.adapters.reviews import PgReviews
+from ingestion.adapters.trades import PgTradeLedger
 from ingestion.adapters.uploads import PgManualUploads
 from ingestion.api.documents import build_documents_router
 from ingestion.api.events import build_events_router
 from ingestion.api.export import build_export_router
+from ingestion.api.orders import ORDER_BODY_LIMITS, build_orders_router
 from ingestion.api.page_images import build_page_images_router
 from ingestion.api.password import build_password_router
 from ingestion.api.reprocess import build_reprocess_router
 from ingestion.api.review import build_review_router
+from ingestion.api.trades import build_trades_router
 from ingestion.api.upload import BODY_LIMITS, build_upload_router
 from ingestion.app.page_pool import open_page_pool
 from ingestion.handlers.record_attachment import AttachmentRecorder
@@ -65,7 +69,7 @@ async def run(settings: DocumentsAPISettings, process: Process) -> None:
             process,
             title="Mailroom ingestion: documents",
             invalid_value_errors=INVALID_VALUE_ERRORS,
-            body_limits=BODY_LIMITS,
+            body_limits={**BODY_LIMITS, **ORDER_BODY_LIMITS},
         )
         # Before the documents: `/documents/events` would be taken for the document `events`.
         web.include_router(
@@ -93,6 +97,8 @@ async def run(settings: DocumentsAPISettings, process: Process) -> None:
         uploader = DocumentUploader(PgManualUploads(pool), recorder, blobs, utc_now)
         web.include_router(build_upload_router(uploader, PgDocumentCatalog(pool), keys))
         web.include_router(build_export_router(PgDocumentCatalog(pool), keys))
+        web.include_router(build_trades_router(PgTradeLedger(pool), keys))
+        web.include_router(build_orders_router(PgPendingOrders(pool), PgTradeLedger(pool), keys))
         web.include_router(build_documents_router(PgDocumentCatalog(pool), blobs, keys))
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(listener.run_listener(stopping))

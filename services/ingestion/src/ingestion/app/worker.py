@@ -18,13 +18,16 @@ from ingestion.adapters.leases import PgDocumentLeases
 from ingestion.adapters.local_reader import READER_MODULES, READER_REASONS, open_local_readers
 from ingestion.adapters.notify_listener import NotifyListener
 from ingestion.adapters.ocr_reader import OCRReader
+from ingestion.adapters.order_matching import PgOrderMatcher
 from ingestion.adapters.rereads import PgRereads
+from ingestion.adapters.trade_announcements import PgTradeAnnouncements
 from ingestion.adapters.uploads import UploadSweeper
 from ingestion.app.language_model import open_assistant
 from ingestion.app.ocr import build_ocr_reader, open_ocr_pool
 from ingestion.domain.document import AttemptPolicy
 from ingestion.domain.extraction_router import ExtractionRouter
 from ingestion.domain.lanes import LaneSchedule
+from ingestion.domain.order_matching import OrderTolerances
 from ingestion.handlers.archive_document import PDFArchiver
 from ingestion.handlers.assist_reading import ReadingAssistant
 from ingestion.handlers.process_document import DocumentProcessor
@@ -36,7 +39,9 @@ from ingestion.worker_loops import (
     run_document_worker,
     run_event_numbering,
     run_event_retention,
+    run_order_matching,
     run_password_sweep,
+    run_trade_announcements,
     run_upload_sweep,
 )
 from mailroom_common.blobs import find_blob_folder, open_blob_store
@@ -48,6 +53,7 @@ from mailroom_common.kafka.schemas_topic import SchemaDirectory
 from mailroom_common.kafka.windowed import WindowedConsumer
 from mailroom_common.migrations import require_current_schema
 from mailroom_common.outbox import Outbox, OutboxRelay
+from mailroom_common.parser.pool import ParserPool
 from mailroom_common.parser.scratch_folder import open_scratch_folder
 from mailroom_common.parser.worker_pool import open_worker_pool
 from mailroom_common.postgres import open_pool
@@ -79,17 +85,7 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
         # From here on Kafka is waited for, and `/readyz` says so.
         serving = await stack.enter_async_context(asyncio.TaskGroup())
         serving.create_task(serve_service_app(web, settings, process))
-        # Before the first record: a worker whose parser processes are not confined must take nothing in.
-        parser = await stack.enter_async_context(
-            open_worker_pool(
-                settings,
-                process,
-                blobs=find_blob_folder(settings),
-                scratch=scratch,
-                readers=READER_MODULES,
-                reasons=READER_REASONS,
-            )
-        )
+        parser = await stack.enter_async_context(_open_parser(settings, process, scratch))
         pictures = await _open_picture_reader(stack, settings, scratch)
         codec = Codec()
         producer = await stack.enter_async_context(EventProducer(settings, codec, client_id=process.name))
@@ -100,7 +96,7 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
         outbox = Outbox(SCHEMA, codec)
         listener = NotifyListener(
             settings.database_url,
-            [Channel.DOCUMENT_DUE, Channel.EVENT_UNNUMBERED],
+            [Channel.DOCUMENT_DUE, Channel.EVENT_UNNUMBERED, Channel.TRADES_CHANGED],
             application_name=f"{process.name}-listener",
         )
         events = PgEventLog(pool)
@@ -119,6 +115,9 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
         processor = _build_processor(
             settings, leases, blobs, partial(open_local_readers, parser), pictures, assistant, providers
         )
+        # Documents whose answer is awaited, and those in OCR, hold no parser process: others are read meanwhile.
+        loops = settings.parser_processes + settings.ocr_processes
+        loops += settings.llm_concurrent if assistant is not None else 0
         started.set()
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(schemas.follow_topic(stopping))
@@ -126,16 +125,29 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
             tasks.create_task(OutboxRelay(settings.database_url, SCHEMA, producer).run_relay(stopping))
             tasks.create_task(listener.run_listener(stopping))
             tasks.create_task(run_event_numbering(events, listener, stopping))
+            announcements = PgTradeAnnouncements(pool, outbox, utc_now)
+            tasks.create_task(run_trade_announcements(announcements, listener, stopping))
+            matcher = PgOrderMatcher(pool, OrderTolerances(settings.order_tolerances))
+            tasks.create_task(run_order_matching(matcher, listener, stopping))
             tasks.create_task(run_backlog_report(leases, stopping))
             tasks.create_task(run_event_retention(events, timedelta(days=settings.document_event_days), stopping))
             tasks.create_task(run_upload_sweep(UploadSweeper(pool, blob_store), stopping))
             tasks.create_task(run_password_sweep(PasswordSweeper(pool), stopping))
-            # Documents whose answer is awaited, and those in OCR, hold no parser process: others are read meanwhile.
-            loops = settings.parser_processes + settings.ocr_processes
-            loops += settings.llm_concurrent if assistant is not None else 0
             for number in range(loops):
                 schedule = LaneSchedule(number, loops)
                 tasks.create_task(run_document_worker(processor, leases, listener, stopping, schedule))
+
+
+def _open_parser(settings: WorkerSettings, process: Process, scratch: Path) -> AbstractAsyncContextManager[ParserPool]:
+    """Opened before the first record: a worker whose parser processes are not confined must take nothing in."""
+    return open_worker_pool(
+        settings,
+        process,
+        blobs=find_blob_folder(settings),
+        scratch=scratch,
+        readers=READER_MODULES,
+        reasons=READER_REASONS,
+    )
 
 
 def _build_consumer(

@@ -119,10 +119,14 @@ class DocumentOutcome:
 
     def list_trades(self) -> list[Mapping[str, Any]]:
         """The trades that were read and stand: not those that the document takes back, nor any of a skipped one."""
+        return [trade for _, trade in self.list_placed_trades()]
+
+    def list_placed_trades(self) -> list[tuple[int, Mapping[str, Any]]]:
+        """The same, each behind its place in the document."""
         if self.status is ResultStatus.SKIPPED:
             return []  # one that a person rejected still says what was read of it
         trades = (self.extraction or {}).get("trades", [])
-        return [trade for trade in trades if not trade["is_cancellation"]]
+        return [(place, trade) for place, trade in enumerate(trades) if not trade["is_cancellation"]]
 
     def with_archive_path(self, path: str) -> Self:
         return replace(self, archive_path=path)
