@@ -25,6 +25,7 @@ import ingestion.domain.archive as archive
 import ingestion.domain.search_words as search_words
 import ingestion.extract.evidence_boxes as evidence_boxes
 import ingestion.extract.rule_based as rule_based
+import ingestion.extract.trades.note as note
 import ingestion.readers.einvoice as einvoice
 import ingestion.readers.page_pictures as page_pictures
 import ingestion.readers.pdf_text as pdf_text
@@ -140,6 +141,13 @@ def read_ubl(text: str) -> object:
     return ubl.parse_ubl_xml(xml.encode())
 
 
+def read_notes(text: str) -> object:
+    """As a page, and as a statement whose every line begins a trade: `16.12 Kauf 1`."""
+    rows = [text[start : start + 120] for start in range(0, min(len(text), 7_200), 120)]
+    anchored = Transcript.from_rows(["Kontoauszug", *(f"16.12 Kauf {row} 2,00 3,00 6,00" for row in rows)])
+    return note.read_note(page_of(text).lines), note.read_note(anchored.lines)
+
+
 def read_e_invoice(text: str) -> object:
     safe = text.replace("&", "").replace("<", "")
     party = f"<TradeParty><Name>x {safe} x</Name><SpecifiedTaxRegistration><ID schemeID='VA'>{safe}</ID>"
@@ -231,6 +239,7 @@ RULES = {
     "search words": Rule("ingestion.domain.search_words", search_words.fold_words),
     "pages": Rule("ingestion.extract", read_page),
     "forms": Rule("ingestion.api.form_file", read_form),
+    "notes": Rule("ingestion.extract.trades", read_notes),
     "garbled layers": Rule("ingestion.readers.page_pictures", lambda text: page_pictures.is_garbled(text, 0)),
     "placeholders": Rule("ingestion.readers.pdf_text", pdf_text.is_placeholder),
     "e-invoices": Rule("ingestion.readers.einvoice", read_e_invoice),
