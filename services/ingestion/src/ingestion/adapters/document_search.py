@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from ingestion.adapters.duplicate_keys import write_duplicate_key
 from ingestion.domain.search_words import build_duplicate_key, build_word_query, list_document_words
 from ingestion.ports import DocumentFilter
 from mailroom_common.postgres import DatabaseSession
@@ -26,9 +27,6 @@ _WRITE_WORDS = """
     insert into ingestion.document_words (document_id, words) values ($1, array_to_tsvector($2))
     on conflict (document_id) do update set words = excluded.words
 """
-_WRITE_KEY = """
-    update ingestion.document set duplicate_key = $2 where document_id = $1 and duplicate_key is distinct from $2
-"""
 _REASON = "coalesce(skip_reason, review_reason)"
 _NUMBER = "lower(extraction ->> 'invoice_number')"
 _AMOUNT = "ingestion.read_amount(extraction ->> 'total_gross')"
@@ -36,11 +34,8 @@ _ISSUED = "(extraction ->> 'issue_date') collate \"C\""
 _IS_UNFINISHED = "status in ('pending', 'processing')"
 _UNFINISHED = ("pending", "processing")
 
-# In the order of the index of keys, once: looked for document by document, a page would go through all that have none.
-_IS_SHARED_KEY = """
-    duplicate_key in (select duplicate_key from ingestion.document where tenant_id = $1 and duplicate_key is not null
-                      group by duplicate_key having count(*) > 1)
-"""
+# Looked for document by document, a page would go through all that have none; counted for each page, through all keys.
+_IS_SHARED_KEY = "duplicate_key in (select duplicate_key from ingestion.shared_key where tenant_id = $1)"
 
 
 class SearchStatement:
@@ -108,4 +103,4 @@ async def index_document(conn: DatabaseSession, document: Any) -> None:
     words = list_document_words(document["tenant_id"], document["source_metadata"], document["extraction"])
     await conn.execute(_WRITE_WORDS, document["document_id"], words)
     key = build_duplicate_key(document["document_type"], document["extraction"])
-    await conn.execute(_WRITE_KEY, document["document_id"], None if document["status"] == "skipped" else key)
+    await write_duplicate_key(conn, document, None if document["status"] == "skipped" else key)
