@@ -49,6 +49,12 @@ _CORRECT_EXAMPLES = """Examples:
 
   mailroom documents correct 6b2b7a0e-8a53-5a0e-8a58-3b1c8a7f2d10 trades.0.quantity=10 trades.1=
 """
+_LOCKED_EXAMPLES = """Examples:
+
+  mailroom documents password 6b2b7a0e-8a53-5a0e-8a58-3b1c8a7f2d10
+
+  mailroom documents password 6b2b7a0e-8a53-5a0e-8a58-3b1c8a7f2d10 < password.txt
+"""
 _EXPORT_EXAMPLES = """Examples:
 
   mailroom documents export -f status=completed > documents.csv
@@ -123,6 +129,18 @@ def reject_document(
     _decide(document_id, {"action": "reject"}, version, comment, reviewer)
 
 
+@app.command("password", epilog=_LOCKED_EXAMPLES)
+def give_password(document_id: DocumentId) -> None:
+    """Read a locked document again with its password, which is asked for, or taken from standard input.
+
+    It is no argument: those are shown to everybody on this machine, and kept by the shell.
+    """
+    password = _ask_password()
+    with open_site_api() as api:
+        api.call("POST", f"/documents/{quote_segment(document_id)}/password", body={"password": password})
+    print_line(f"It is read again with this password. What came of it: mailroom documents show {document_id}")
+
+
 @app.command("upload")
 def upload_documents(
     files: Annotated[list[Path], typer.Argument(exists=True, dir_okay=False, readable=True)],
@@ -157,6 +175,14 @@ def export_documents(
         with output.open("wb") as file:
             for chunk in api.stream_content("/documents/export", query):
                 file.write(chunk)
+
+
+def _ask_password() -> str:
+    if sys.stdin.isatty():
+        return str(typer.prompt("Password", hide_input=True))
+    if password := sys.stdin.readline().rstrip("\r\n"):
+        return password
+    raise Rejected("standard input has no password in its first line")
 
 
 def _decide(document_id: str, decision: JSON, version: int | None, comment: str | None, reviewer: str | None) -> None:

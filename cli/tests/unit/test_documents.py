@@ -111,3 +111,13 @@ def test_an_export_is_written_as_it_comes(calls: list[httpx.Request], tmp_path: 
         {"status": "completed", "format": "csv"},
         {"format": "jsonl"},
     ]
+
+
+def test_a_password_comes_from_standard_input_and_from_no_argument(calls: list[httpx.Request]) -> None:
+    result = CliRunner().invoke(app, ["documents", "password", ID], input="open sesame\n")
+    assert (calls[0].method, calls[0].url.path) == ("POST", f"/documents/{ID}/password")
+    assert json.loads(calls[0].content) == {"password": "open sesame"}
+    assert "sesame" not in result.output
+    assert run("password", ID, "open sesame").exit_code != 0
+    assert run("password", ID).exit_code != 0
+    assert len(calls) == 1

@@ -14,6 +14,7 @@ from ingestion.domain.invoice import Invoice
 from ingestion.domain.lanes import Lane
 from ingestion.domain.model_answer import ModelReply, PageEvidence
 from ingestion.domain.model_question import ModelQuestion
+from ingestion.domain.page_picture import DrawnPage
 from ingestion.domain.review import Review
 from ingestion.domain.routing import Classification, Extraction
 from ingestion.domain.trade import Direction
@@ -169,7 +170,7 @@ class DocumentBlobs(Protocol):
 
 
 class Transcriber(Protocol):
-    async def transcribe_file(self, file: Path) -> Transcript:
+    async def transcribe_file(self, file: Path, *, password: str | None = None) -> Transcript:
         """
         Raises:
             UnreadableFile, ParserLimitReached, ParserCrashed: as `ParserPool.run_reader`.
@@ -482,6 +483,36 @@ class TradeAnnouncements(Protocol):
     async def announce_next(self) -> bool:
         """Tell the results of a document again whose trades another one made duplicates, or took back. False when there
         is none."""
+        ...
+
+
+class PageDrawing(Protocol):
+    async def draw_page(self, tenant_id: str, file: Path, page: int) -> DrawnPage | None:
+        """The page, counted from 0; None where the file has no such page.
+
+        Raises:
+            UnreadableFile, ParserLimitReached, ParserCrashed: as `Transcriber`.
+            ParserUnconfined: no process may open a file here.
+            Unavailable: too many pages are waited for.
+        """
+        ...
+
+
+class DocumentPasswords(Protocol):
+    async def give_password(self, tenant_id: str, document_id: str, password: str, *, api_key_id: str) -> bool:
+        """Keep the password sealed until the document was read with it, which begins as soon as a worker is free.
+        False when the tenant has no such document.
+
+        Raises:
+            NoPasswordNeeded: the document is not locked, or not read yet.
+            TooManyPasswords
+        """
+        ...
+
+
+class UnusedPasswords(Protocol):
+    async def forget_old_passwords(self) -> int:
+        """Forget a batch of passwords that no reading used in time; how many it were."""
         ...
 
 

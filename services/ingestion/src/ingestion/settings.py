@@ -16,11 +16,13 @@ from mailroom_common.settings import (
     DatabaseSettings,
     KafkaSettings,
     MailroomSettings,
+    OptionalSealingSettings,
     ParserSettings,
     ProcessSettings,
     TLSSettings,
     build_conflict,
 )
+from mailroom_common.tokens.sealing import SealingKeys
 from mailroom_common.transport_security import HTTPSAddress
 
 _ANTHROPIC_URL = "https://api.anthropic.com"
@@ -55,6 +57,14 @@ class OCRSettings(MailroomSettings):
         if unknown := sorted({language.strip() for language in value.split(",")} - LANGUAGES):
             raise ValueError(f"has {', '.join(unknown)}, and should name some of {', '.join(sorted(LANGUAGES))}")
         return value
+
+
+class PasswordSettings(OptionalSealingSettings):
+    """Of passwords of locked documents, between their request and the reading that uses them."""
+
+    @property
+    def password_keys(self) -> SealingKeys | None:
+        return None if self.token_keys is None else SealingKeys.parse_keys(self.token_keys.get_secret_value())
 
 
 class LanguageModelSettings(TLSSettings):
@@ -166,6 +176,7 @@ class WorkerSettings(
     DatabaseSettings,
     BlobSettings,
     ParserSettings,
+    PasswordSettings,
     OCRSettings,
     LanguageModelSettings,
     OrderMatchingSettings,
@@ -185,8 +196,14 @@ class WorkerSettings(
     document_event_days: float = Field(default=30, gt=0)
 
 
-class DocumentsAPISettings(ProcessSettings, DatabaseSettings, BlobSettings, APISettings):
+class DocumentsAPISettings(
+    ProcessSettings, DatabaseSettings, BlobSettings, APISettings, ParserSettings, PasswordSettings
+):
     http_port: int = 8082
+    parser_processes: int = Field(default=1, ge=1, le=64)  # as many pages are drawn at once
+    parser_memory_bytes: int = Field(default=512 * _MiB, ge=128 * _MiB)
+    parser_cpu_s: int = Field(default=10, ge=1)
+    parser_wall_s: float = Field(default=20, gt=0)
     # How long a browser's ticket for the event stream is valid.
     event_ticket_s: float = Field(default=60, gt=0)
     # Pause between two heartbeats of an idle event stream.

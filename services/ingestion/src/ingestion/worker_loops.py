@@ -14,6 +14,7 @@ from ingestion.ports import (
     OrderMatcher,
     TradeAnnouncements,
     UnfinishedUploads,
+    UnusedPasswords,
 )
 from mailroom_common.errors import Retryable
 from mailroom_common.logs import get_logger
@@ -150,4 +151,16 @@ async def run_upload_sweep(uploads: UnfinishedUploads, stopping: asyncio.Event) 
         except Retryable as error:
             # Postgres or the blob store is away; the next round deletes what this one did not.
             log.warning("upload_sweep_deferred", reason=str(error))
+        await wait_for_event(stopping, _RETENTION_INTERVAL_S)
+
+
+async def run_password_sweep(passwords: UnusedPasswords, stopping: asyncio.Event) -> None:
+    """Forget the passwords of documents that nobody read in time, once an hour."""
+    while not stopping.is_set():
+        try:
+            while not stopping.is_set() and (count := await passwords.forget_old_passwords()):
+                log.info("document_passwords_forgotten", count=count)
+        except Retryable as error:
+            # Postgres is away; the next round forgets what this one did not.
+            log.warning("password_sweep_deferred", reason=str(error))
         await wait_for_event(stopping, _RETENTION_INTERVAL_S)

@@ -9,7 +9,9 @@ import asyncpg
 from ingestion.adapters.bounded_rows import fetch_bounded
 from ingestion.adapters.document_history import find_newest_reading, insert_decision, keep_standing_version
 from ingestion.adapters.intakes import append_document_event, read_outcome
+from ingestion.adapters.rereads import request_soon
 from ingestion.adapters.trade_ledger import read_trade_marks, record_trades
+from ingestion.domain.archive import is_archived
 from ingestion.domain.document import AttachmentId, DocumentId
 from ingestion.domain.result import build_result
 from ingestion.domain.review import Decision, Review, ReviewRefused, decide, is_reviewable
@@ -76,6 +78,9 @@ class PgReviews:
             await record_trades(conn, decided)
             await append_results(conn, self._outbox, decided, self._clock())
             await append_document_event(conn, decided)
+            if _is_archived_now(standing, decided):
+                # The copy is the worker's to write, and the decision stands whatever it reads.
+                await request_soon(conn, document_id)
             return True
 
     async def list_history(
@@ -90,6 +95,17 @@ class PgReviews:
         has_more = has_more or len(rows) > limit
         views = [build_history_view(dict(row)) for row in (*standing, *page)]
         return views, page[-1]["entry_id"] if has_more else None
+
+
+def _is_archived_now(standing: Any, decided: Any) -> bool:
+    """Whether the decision gives the document a copy in the archive that its status had none of until then."""
+    profile, content_type = Profile(decided["profile"]), decided["content_type"]
+    before, after = read_outcome(standing), read_outcome(decided)
+    return (
+        after.archive_path is None
+        and not is_archived(profile, before, content_type)
+        and is_archived(profile, after, content_type)
+    )
 
 
 async def append_results(conn: DatabaseSession, outbox: Outbox, document: Any, occurred_at: datetime) -> None:

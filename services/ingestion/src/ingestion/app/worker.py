@@ -12,6 +12,7 @@ import mailroom_gmail
 import mailroom_outlook
 from ingestion.adapters.blobs import StoredDocumentBlobs
 from ingestion.adapters.document_events import PgEventLog
+from ingestion.adapters.document_passwords import PasswordSweeper
 from ingestion.adapters.intakes import PgIntakeStore
 from ingestion.adapters.leases import PgDocumentLeases
 from ingestion.adapters.local_reader import READER_MODULES, READER_REASONS, open_local_readers
@@ -39,6 +40,7 @@ from ingestion.worker_loops import (
     run_event_numbering,
     run_event_retention,
     run_order_matching,
+    run_password_sweep,
     run_trade_announcements,
     run_upload_sweep,
 )
@@ -98,7 +100,13 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
             application_name=f"{process.name}-listener",
         )
         events = PgEventLog(pool)
-        leases = PgDocumentLeases(pool, outbox, duration=timedelta(seconds=settings.document_lease_s), clock=utc_now)
+        leases = PgDocumentLeases(
+            pool,
+            outbox,
+            duration=timedelta(seconds=settings.document_lease_s),
+            clock=utc_now,
+            password_keys=settings.password_keys,
+        )
         recorder = AttachmentRecorder(PgIntakeStore(pool, outbox, utc_now), PgRereads(pool), blobs)
         dead_letters = DeadLetterWriter(producer, process.name)
         consumer = _build_consumer(settings, recorder, codec, schemas, dead_letters)
@@ -124,6 +132,7 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
             tasks.create_task(run_backlog_report(leases, stopping))
             tasks.create_task(run_event_retention(events, timedelta(days=settings.document_event_days), stopping))
             tasks.create_task(run_upload_sweep(UploadSweeper(pool, blob_store), stopping))
+            tasks.create_task(run_password_sweep(PasswordSweeper(pool), stopping))
             for number in range(loops):
                 schedule = LaneSchedule(number, loops)
                 tasks.create_task(run_document_worker(processor, leases, listener, stopping, schedule))
