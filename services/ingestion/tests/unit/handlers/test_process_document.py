@@ -373,7 +373,9 @@ async def test_what_a_language_model_completed_has_the_confidence_that_its_doc_s
 
 async def test_text_beside_a_picture_that_ends_its_ocr_process_is_kept(leases: FakeLeases, process: Process) -> None:
     class Pictures:
-        async def read_pictures(self, _file: object, transcript: Transcript) -> AsyncGenerator[Transcript, None]:
+        async def read_pictures(
+            self, _file: object, transcript: Transcript, *, password: str | None
+        ) -> AsyncGenerator[Transcript, None]:
             yield transcript
             raise ParserCrashed("signal 11")
 
