@@ -100,9 +100,14 @@ class DocumentLeases(Protocol):
 
     async def renew_lease(self, lease: DocumentLease) -> bool: ...
 
-    async def finish_document(self, lease: DocumentLease, outcome: DocumentOutcome) -> bool:
+    async def finish_document(self, lease: DocumentLease, outcome: DocumentOutcome) -> DocumentOutcome | None:
         """Make the outcome final and emit the result of every attachment of the document, in one transaction. An
-        outcome that equals the former one repeats the former results."""
+        outcome that equals the former one repeats the former results.
+
+        Returns:
+            the outcome that the document has then: a person's decision stands, and an account that is new for its
+            supplier puts it to review.
+        """
         ...
 
     async def release_document(
@@ -360,6 +365,12 @@ class ManualUploads(Protocol):
 class UnfinishedUploads(Protocol):
     async def sweep_upload(self) -> bool:
         """Delete the blob of one upload that was cut off long ago. False when there is none."""
+        ...
+
+
+class SupplierBackfill(Protocol):
+    async def write_missing_keys(self) -> int:
+        """Write what suppliers are known by into a batch of documents that were completed without; how many it were."""
         ...
 
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from ingestion.domain.lanes import Lane, LaneSchedule
 from ingestion.handlers.process_document import DocumentProcessor
-from ingestion.ports import Channel, ChannelSignals, DocumentLeases, EventLog, UnfinishedUploads
+from ingestion.ports import Channel, ChannelSignals, DocumentLeases, EventLog, SupplierBackfill, UnfinishedUploads
 from mailroom_common.errors import Retryable
 from mailroom_common.logs import get_logger
 from mailroom_common.metrics import INGESTION_BACKLOG_AGE_S
@@ -20,6 +20,7 @@ _SHORTEST_PAUSE_S = 0.05
 _PAUSE_AFTER_FAILURE_S = 1.0
 _RETENTION_INTERVAL_S = 3600.0
 _BACKLOG_INTERVAL_S = 15.0
+_SUPPLIER_INTERVAL_S = 60.0
 _STOP_GRACE_S = 2.0  # of the 8 s that a stopping process has
 
 
@@ -115,3 +116,16 @@ async def run_upload_sweep(uploads: UnfinishedUploads, stopping: asyncio.Event) 
             # Postgres or the blob store is away; the next round deletes what this one did not.
             log.warning("upload_sweep_deferred", reason=str(error))
         await wait_for_event(stopping, _RETENTION_INTERVAL_S)
+
+
+async def run_supplier_backfill(suppliers: SupplierBackfill, stopping: asyncio.Event) -> None:
+    """Write what suppliers are known by into documents that were completed before there was such a thing, or by a
+    worker of an earlier release, in batches."""
+    while not stopping.is_set():
+        try:
+            while not stopping.is_set() and (count := await suppliers.write_missing_keys()):
+                log.info("supplier_keys_written", count=count)
+        except Retryable as error:
+            # Postgres is away; the next round writes what this one did not.
+            log.warning("supplier_keys_deferred", reason=str(error))
+        await wait_for_event(stopping, _SUPPLIER_INTERVAL_S)

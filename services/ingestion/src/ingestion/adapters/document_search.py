@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from ingestion.adapters.supplier_accounts import build_supplier_keys
 from ingestion.domain.search_words import build_duplicate_key, build_word_query, list_document_words
 from ingestion.ports import DocumentFilter
 from mailroom_common.postgres import DatabaseSession
@@ -19,8 +20,11 @@ _WRITE_WORDS = """
     insert into ingestion.document_words (document_id, words) values ($1, array_to_tsvector($2))
     on conflict (document_id) do update set words = excluded.words
 """
-_WRITE_KEY = """
-    update ingestion.document set duplicate_key = $2 where document_id = $1 and duplicate_key is distinct from $2
+_WRITE_KEYS = """
+    update ingestion.document
+    set duplicate_key = $2, supplier_vat_key = $3, supplier_name_key = $4, supplier_iban = $5
+    where document_id = $1 and (duplicate_key, supplier_vat_key, supplier_name_key, supplier_iban)
+                               is distinct from ($2, $3, $4, $5)
 """
 _REASON = "coalesce(skip_reason, review_reason)"
 _NUMBER = "lower(extraction ->> 'invoice_number')"
@@ -101,4 +105,5 @@ async def index_document(conn: DatabaseSession, document: Any) -> None:
     words = list_document_words(document["tenant_id"], document["source_metadata"], document["extraction"])
     await conn.execute(_WRITE_WORDS, document["document_id"], words)
     key = build_duplicate_key(document["document_type"], document["extraction"])
-    await conn.execute(_WRITE_KEY, document["document_id"], None if document["status"] == "skipped" else key)
+    shown_key = None if document["status"] == "skipped" else key
+    await conn.execute(_WRITE_KEYS, document["document_id"], shown_key, *build_supplier_keys(document))

@@ -11,6 +11,7 @@ import asyncpg
 from ingestion.adapters.claim_turns import ClaimTurns
 from ingestion.adapters.document_history import keep_proposal, keep_standing_version
 from ingestion.adapters.intakes import append_document_event, read_outcome
+from ingestion.adapters.supplier_accounts import check_supplier_account
 from ingestion.domain.document import (
     FINAL_STATUSES,
     AttachmentId,
@@ -150,18 +151,20 @@ class PgDocumentLeases:
         async with acquire_session(self._pool) as conn:
             return await conn.fetchval(_RENEW, lease.document_id, lease.token, self._duration) is not None
 
-    async def finish_document(self, lease: DocumentLease, outcome: DocumentOutcome) -> bool:
+    async def finish_document(self, lease: DocumentLease, outcome: DocumentOutcome) -> DocumentOutcome | None:
         async with open_transaction(self._pool) as conn:
             # Locked before the intakes are read: a duplicate that is recorded meanwhile waits for the lock, and then
             # finds the document final and emits its own result. So no attachment is left without one.
             held = await conn.fetchrow(_LOCK_IF_HELD, lease.document_id, lease.token)
             if held is None:
-                return False
+                return None
             # As it is now: a person may have decided since the claim.
             former = read_outcome(held) if ResultStatus(held["status"]) in FINAL_STATUSES else None
             if former is not None and held["review_decision"] is not None:
                 await keep_proposal(conn, held, outcome)
                 outcome = replace(former, archive_path=former.archive_path or outcome.archive_path)
+            elif outcome != former:
+                outcome = await check_supplier_account(conn, held["tenant_id"], outcome)
             # Read again to the same outcome: each result is repeated as it was, with the same event id, and nothing
             # else says that there was another reading.
             is_changed = outcome != former
@@ -185,7 +188,7 @@ class PgDocumentLeases:
                 await self._append_result(conn, lease, outcome, intake, document["result_number"])
             if is_changed:
                 await append_document_event(conn, document)
-            return True
+            return outcome
 
     async def _append_result(
         self, conn: DatabaseSession, lease: DocumentLease, outcome: DocumentOutcome, intake: Any, number: int

@@ -27,7 +27,34 @@ _HISTORY_ENTRY = {
     "recorded_at": "2026-11-28T13:10:00.000Z",
 }
 
+_CHANGED_ACCOUNT = {
+    **_DOCUMENT,
+    "status": "needs_review",
+    "review_reason": "iban_changed",
+    "extraction": {
+        **_DOCUMENT["extraction"],
+        "iban": "FR1420041010050500013M02606",
+        "known_ibans": ["DE88200800000970375700"],
+    },
+    "confidence": 1.0,
+    "reader": "e-invoice/1",
+}
+
 HISTORY_EXAMPLE = _answer({"items": [_HISTORY_ENTRY], "next_cursor": None})
 LIST_EXAMPLE = _answer({"items": [_DOCUMENT], "next_cursor": None})
-DOCUMENT_EXAMPLE = _answer({**_DOCUMENT, "attachments": []})
+DOCUMENT_EXAMPLE: dict[int | str, dict[str, Any]] = {
+    200: {
+        "content": {
+            "application/json": {
+                "examples": {
+                    "completed": {"value": {**_DOCUMENT, "attachments": []}},
+                    "iban_changed": {
+                        "summary": "To be paid to an account that is new for its supplier",
+                        "value": {**_CHANGED_ACCOUNT, "attachments": []},
+                    },
+                }
+            }
+        }
+    }
+}
 UPLOAD_EXAMPLE = _answer({**_DOCUMENT, "status": "pending", "extraction": None, "attachments": []}, 201)

@@ -18,6 +18,7 @@ from ingestion.adapters.local_reader import READER_MODULES, READER_REASONS, open
 from ingestion.adapters.notify_listener import NotifyListener
 from ingestion.adapters.ocr_reader import OCRReader
 from ingestion.adapters.rereads import PgRereads
+from ingestion.adapters.supplier_accounts import PgSupplierBackfill
 from ingestion.adapters.uploads import UploadSweeper
 from ingestion.app.language_model import open_assistant
 from ingestion.app.ocr import build_ocr_reader, open_ocr_pool
@@ -35,6 +36,7 @@ from ingestion.worker_loops import (
     run_document_worker,
     run_event_numbering,
     run_event_retention,
+    run_supplier_backfill,
     run_upload_sweep,
 )
 from mailroom_common.blobs import find_blob_folder, open_blob_store
@@ -121,6 +123,7 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
             tasks.create_task(run_backlog_report(leases, stopping))
             tasks.create_task(run_event_retention(events, timedelta(days=settings.document_event_days), stopping))
             tasks.create_task(run_upload_sweep(UploadSweeper(pool, blob_store), stopping))
+            tasks.create_task(run_supplier_backfill(PgSupplierBackfill(pool), stopping))
             # Documents whose answer is awaited, and those in OCR, hold no parser process: others are read meanwhile.
             loops = settings.parser_processes + settings.ocr_processes
             loops += settings.llm_concurrent if assistant is not None else 0

@@ -19,6 +19,7 @@ class ReviewReason(StrEnum):
     TRADES_NOT_READ = "trades_not_read"  # it names securities that no trade which was read is in
     TRADE_CANCELLED = "trade_cancelled"  # it takes a trade back, which a person has to find
     PAGE_AND_XML_DISAGREE = "page_and_xml_disagree"  # the page of an e-invoice contradicts its XML
+    IBAN_CHANGED = "iban_changed"  # to be paid to an account that is new for a supplier who is known with another one
     EXTRACTION_TOO_LARGE = "extraction_too_large"  # more lines, or longer texts, than a result can carry
     PASSWORD_REQUIRED = "password_required"  # it is locked, and no password that was given opens it  # noqa: S105
     UNREADABLE = "unreadable"  # damaged, or larger than any page

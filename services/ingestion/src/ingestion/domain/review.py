@@ -9,12 +9,14 @@ from ingestion.domain.document import FINAL_STATUSES, DocumentOutcome
 from ingestion.domain.invoice import INVOICE, Invoice
 from ingestion.domain.reasons import DocumentSkipReason
 from ingestion.domain.routing import Extraction, route_extraction
+from ingestion.domain.supplier_accounts import KNOWN_IBANS
 from mailroom_common.events import Profile, ResultStatus
 
 # The reader of fields that nothing was read of.
 _NO_READER = "review"
-# What the page says beside the XML, and a language model beside the rules: settled by a decision.
-_NOT_FIELDS = frozenset({"page_values", "model_values"})
+# What the page says beside the XML, a language model beside the rules, earlier documents beside the account: settled
+# by a decision.
+_NOT_FIELDS = frozenset({"page_values", "model_values", KNOWN_IBANS})
 
 
 class ReviewAction(StrEnum):

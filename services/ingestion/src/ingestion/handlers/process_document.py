@@ -199,16 +199,17 @@ class DocumentProcessor:
         if lease.former is not None:
             await self._finish_reread(lease, outcome, lease.former)
             return
-        if not await self._leases.finish_document(lease, outcome):
+        finished = await self._leases.finish_document(lease, outcome)
+        if finished is None:
             raise LeaseLost(lease.document_id)
-        INGESTION_DOCUMENTS_FINISHED.labels(outcome.status.value, outcome.reason or "").inc()
+        INGESTION_DOCUMENTS_FINISHED.labels(finished.status.value, finished.reason or "").inc()
         log.info(
             "document_finished",
             document_id=lease.document_id,
             doc_source_id=lease.doc_source_id,
-            status=outcome.status.value,
-            reason=outcome.reason,
-            reader=outcome.reader,
+            status=finished.status.value,
+            reason=finished.reason,
+            reader=finished.reader,
             attempt=lease.attempt,
         )
 
@@ -217,8 +218,8 @@ class DocumentProcessor:
         if former.archive_path is not None:
             # The copy was written by an earlier reading, and is kept whatever this one says.
             outcome = outcome.with_archive_path(former.archive_path)
-        standing = outcome if outcome.is_reading else former
-        if not await self._leases.finish_document(lease, standing):
+        standing = await self._leases.finish_document(lease, outcome if outcome.is_reading else former)
+        if standing is None:
             raise LeaseLost(lease.document_id)
         ending = "failed" if not outcome.is_reading else "unchanged" if standing == former else "changed"
         INGESTION_DOCUMENTS_REREAD.labels(ending).inc()
