@@ -11,7 +11,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from pathlib import Path
 
 import httpx
@@ -21,7 +22,9 @@ from code_rules import Module
 
 import ingestion.domain.archive as archive
 import ingestion.domain.search_words as search_words
+import ingestion.domain.supplier_accounts as supplier_accounts
 import ingestion.extract.rule_based as rule_based
+import ingestion.extract.template_reading as template_reading
 import ingestion.readers.einvoice as einvoice
 import ingestion.readers.page_pictures as page_pictures
 import ingestion.readers.pdf_text as pdf_text
@@ -42,6 +45,7 @@ import sync_engine.domain.untrusted_text as untrusted_text
 import sync_engine.readers.cms as cms
 import sync_engine.readers.mime as mime
 import webhook_gateway.api.graph_body as graph_body
+from ingestion.domain.invoice import Invoice
 from ingestion.domain.transcript import TextCell, TextLine, Transcript
 from mailroom_common.errors import MailroomError
 from mailroom_common.events import Profile, SourceFilter
@@ -105,6 +109,15 @@ def page_of(text: str) -> Transcript:
 def read_page(text: str) -> object:
     file = orjson.dumps(page_of(text).to_json())
     return rule_based.classify_document(io.BytesIO(file), {}), rule_based.extract_invoice(io.BytesIO(file), {})
+
+
+def read_supplier(text: str) -> object:
+    return supplier_accounts.find_supplier_account({"supplier_name": text, "vat_id": text, "iban": text})
+
+
+def learn_layout(text: str) -> object:
+    invoice = Invoice(supplier_name=text[:20], invoice_number=text[:2], total_gross=Decimal(1), issue_date=date.min)
+    return template_reading.build_template(page_of(text), invoice, "invoice", None)
 
 
 def read_e_invoice(text: str) -> object:
@@ -195,8 +208,10 @@ def read_wait(text: str) -> object:
 RULES = {
     "archive names": Rule("ingestion.domain.archive", archive.sanitize_file_stem),
     "archive senders": Rule("ingestion.domain.archive", archive.encode_sender_address),
+    "suppliers": Rule("ingestion.domain.supplier_accounts", read_supplier),
     "search words": Rule("ingestion.domain.search_words", search_words.fold_words),
     "pages": Rule("ingestion.extract", read_page),
+    "layouts": Rule("ingestion.extract.template_reading", learn_layout),
     "garbled layers": Rule("ingestion.readers.page_pictures", lambda text: page_pictures.is_garbled(text, 0)),
     "placeholders": Rule("ingestion.readers.pdf_text", pdf_text.is_placeholder),
     "e-invoices": Rule("ingestion.readers.einvoice", read_e_invoice),

@@ -1,12 +1,14 @@
 """Transcribing, classifying and extracting without a network, by our own readers and rules in the parser process."""
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import orjson
 
+from ingestion.adapters.reader_runner import ReaderRunner
+from ingestion.adapters.template_reader import LocalTemplateReader
 from ingestion.domain.invoice import DOCUMENT_TYPES, Invoice, InvoiceLine
 from ingestion.domain.reasons import DocumentSkipReason, ReviewReason
 from ingestion.domain.routing import Classification, Extraction
@@ -14,7 +16,6 @@ from ingestion.domain.trade import TRADE_DOCUMENT_TYPES, TRADE_FIELDS, Trade
 from ingestion.domain.transcript import Transcript
 from ingestion.ports import DocumentReaders
 from mailroom_common.events import Profile
-from mailroom_common.parser import JSON
 from mailroom_common.parser.pool import ParserPool
 
 # Imported before the parser processes are forked and confined: what a reader loads cannot depend on a file.
@@ -23,6 +24,7 @@ READER_MODULES = (
     "ingestion.extract.rule_based",
     "ingestion.extract.trades.note",
     "ingestion.extract.page_evidence",
+    "ingestion.extract.template_reading",
 )
 READER_REASONS = frozenset([*DocumentSkipReason, *ReviewReason])
 
@@ -30,17 +32,6 @@ _INVOICE_FIELDS, _LINE_FIELDS = Invoice().to_json().keys(), InvoiceLine().to_jso
 _MAX_NAME_CHARACTERS = 100  # of a reader, of a field
 
 T = TypeVar("T")
-
-
-class ReaderRunner(Protocol):
-    async def run_reader(
-        self,
-        function: str,
-        source: Path | bytes,
-        decode: Callable[[Any], T],
-        *,
-        arguments: Mapping[str, JSON] | None = None,
-    ) -> T: ...
 
 
 @asynccontextmanager
@@ -53,7 +44,9 @@ async def open_local_readers(pool: ParserPool, profile: Profile = Profile.INVOIC
             notes = LocalNoteReader(parser)
             yield DocumentReaders(transcriber=reader, classifier=notes, extractor=notes)
         else:
-            yield DocumentReaders(transcriber=reader, classifier=reader, extractor=reader)
+            yield DocumentReaders(
+                transcriber=reader, classifier=reader, extractor=reader, templates=LocalTemplateReader(parser)
+            )
 
 
 class LocalReader:

@@ -11,6 +11,7 @@ from ingestion.adapters.bounded_rows import fetch_bounded
 from ingestion.adapters.document_history import find_newest_reading, insert_decision, keep_standing_version
 from ingestion.adapters.intakes import append_document_event, read_outcome
 from ingestion.adapters.supplier_accounts import check_supplier_account, lock_supplier
+from ingestion.adapters.templates import teach_decision
 from ingestion.domain.document import AttachmentId, DocumentId
 from ingestion.domain.result import build_result
 from ingestion.domain.review import Decision, HistoryKind, Review, ReviewRefused, decide, is_reviewable
@@ -74,6 +75,7 @@ class PgReviews:
             decision = await _check_account(conn, tenant_id, await _decide(conn, standing, review))
             decided = await _write_decision(conn, document_id, decision)
             await insert_decision(conn, decided, decision, review)
+            await teach_decision(conn, standing, decided, decision)
             await self._append_results(conn, decided)
             await append_document_event(conn, decided)
             return True

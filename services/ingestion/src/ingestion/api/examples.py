@@ -40,6 +40,16 @@ _CHANGED_ACCOUNT = {
     "reader": "e-invoice/1",
 }
 
+_READ_BY_TEMPLATE = {
+    **_DOCUMENT,
+    "extraction": {
+        **_DOCUMENT["extraction"],
+        "template": {"id": "0d6f4c5e-2f0c-4a53-9c57-3b0e6a4f8f21", "fields": ["invoice_number", "total_gross"]},
+    },
+    "confidence": 0.9,
+    "reader": "layout-rules/1+template/1",
+}
+
 HISTORY_EXAMPLE = _answer({"items": [_HISTORY_ENTRY], "next_cursor": None})
 LIST_EXAMPLE = _answer({"items": [_DOCUMENT], "next_cursor": None})
 DOCUMENT_EXAMPLE: dict[int | str, dict[str, Any]] = {
@@ -48,6 +58,10 @@ DOCUMENT_EXAMPLE: dict[int | str, dict[str, Any]] = {
             "application/json": {
                 "examples": {
                     "completed": {"value": {**_DOCUMENT, "attachments": []}},
+                    "template": {
+                        "summary": "Read by what an earlier review has taught",
+                        "value": {**_READ_BY_TEMPLATE, "attachments": []},
+                    },
                     "iban_changed": {
                         "summary": "To be paid to an account that is new for its supplier",
                         "value": {**_CHANGED_ACCOUNT, "attachments": []},

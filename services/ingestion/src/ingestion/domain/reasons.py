@@ -34,7 +34,7 @@ class ReviewReason(StrEnum):
     XML_UNREADABLE = "xml_unreadable"  # an e-invoice's XML that cannot be read, whatever its page says
     IMAGE_NEEDS_OCR = "image_needs_ocr"  # a picture, and OCR is switched off or found no text on it
     OCR_UNCERTAIN = "ocr_uncertain"  # read off a picture, and a field that matters is not certain
-    READERS_DISAGREE = "readers_disagree"  # rules and language model read a field, or the kind of document, differently
+    READERS_DISAGREE = "readers_disagree"  # two of rules, template and language model read a field differently
     # A language model read a value that is not on the page, or a total that no sum confirms.
     MODEL_UNCONFIRMED = "model_unconfirmed"
     NO_READER_YET = "no_reader_yet"  # nothing reads documents of this profile yet

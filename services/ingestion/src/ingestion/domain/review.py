@@ -7,6 +7,7 @@ from typing import Any
 
 from ingestion.domain.document import FINAL_STATUSES, DocumentOutcome
 from ingestion.domain.invoice import INVOICE, Invoice
+from ingestion.domain.layout_template import TEMPLATE_EVIDENCE
 from ingestion.domain.reasons import DocumentSkipReason
 from ingestion.domain.routing import Extraction, route_extraction
 from ingestion.domain.supplier_accounts import KNOWN_IBANS
@@ -16,7 +17,7 @@ from mailroom_common.events import Profile, ResultStatus
 _NO_READER = "review"
 # What the page says beside the XML, a language model beside the rules, earlier documents beside the account: settled
 # by a decision.
-_NOT_FIELDS = frozenset({"page_values", "model_values", KNOWN_IBANS})
+_NOT_FIELDS = frozenset({"page_values", "model_values", "template_values", TEMPLATE_EVIDENCE, KNOWN_IBANS})
 
 
 class ReviewAction(StrEnum):

@@ -43,7 +43,7 @@ def extract_invoice(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
     invoice, kind = read_invoice(transcript)
     is_ocr = was_read_by_ocr(transcript)
     is_uncertain = is_ocr and bool(find_uncertain_fields(invoice, transcript))
-    confidence = _estimate_confidence(invoice)
+    confidence = estimate_confidence(invoice)
     return {
         "document_type": kind,
         "extraction": invoice.to_json(),
@@ -71,7 +71,7 @@ def _extract_from_xml(transcript: Transcript, e_invoice: Mapping[str, Any]) -> J
     }
 
 
-def _estimate_confidence(invoice: Invoice) -> float:
+def estimate_confidence(invoice: Invoice) -> float:
     """The share of the fields that matter most, by weight; totals that were never checked by a sum count for less."""
     known = sum(weight for name, weight in _FIELD_WEIGHTS.items() if getattr(invoice, name) is not None)
     checked = {True: 0.95, None: 0.8, False: 0.4}[invoice.totals_add_up()]

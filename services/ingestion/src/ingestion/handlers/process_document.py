@@ -16,6 +16,7 @@ from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.trade import Trade
 from ingestion.handlers.archive_document import LeaseLost, PDFArchiver
 from ingestion.handlers.assist_reading import ReadingAssistant
+from ingestion.handlers.read_by_templates import TenantTemplates
 from ingestion.handlers.read_document import ReadingPurpose
 from ingestion.handlers.read_pictures import read_document_with_pictures
 from ingestion.ports import (
@@ -24,6 +25,7 @@ from ingestion.ports import (
     DocumentReaders,
     FetchedFile,
     PictureReader,
+    Templates,
 )
 from mailroom_common.blobs import BlobNotFound
 from mailroom_common.errors import Fatal, MailroomError, Retryable
@@ -46,7 +48,7 @@ class BlobMismatch(Retryable):
 
 class DocumentProcessor:
     """`renew_every_s` is well below the length of a lease. `clock` gives aware UTC datetimes. `assistant` asks a
-    language model, None where no document is to have one."""
+    language model, None where no document is to have one; `templates` are what reviews have taught."""
 
     def __init__(
         self,
@@ -61,6 +63,7 @@ class DocumentProcessor:
         clock: Callable[[], datetime],
         pictures: PictureReader | None = None,
         assistant: ReadingAssistant | None = None,
+        templates: Templates | None = None,
     ) -> None:
         self._leases = leases
         self._blobs = blobs
@@ -69,6 +72,7 @@ class DocumentProcessor:
         self._router = router
         self._archiver = archiver
         self._assistant = assistant
+        self._templates = templates
         self._attempts = attempts
         self._renew_every_s = renew_every_s
         self._clock = clock
@@ -172,7 +176,7 @@ class DocumentProcessor:
         if (without_reader := routing.route_without_reader(lease.profile)) is not None:
             return without_reader
         try:
-            purpose = ReadingPurpose(lease.profile, lease.doc_source_id, self._router)
+            purpose = ReadingPurpose(lease.profile, lease.doc_source_id, self._router, self._bind_templates(lease))
             open_readers = partial(self._open_readers, lease.profile)
             reading = await read_document_with_pictures(open_readers, self._pictures, file.path, purpose)
         except UnreadableFile as error:
@@ -194,6 +198,9 @@ class DocumentProcessor:
         # The parser process was given back: a model's answer takes longer than many documents.
         assisted = await self._assistant.assist_outcome(lease, file, reading.outcome, reading.transcript)
         return self._router.require_confidence(assisted, lease.doc_source_id)
+
+    def _bind_templates(self, lease: DocumentLease) -> TenantTemplates | None:
+        return None if self._templates is None else TenantTemplates(self._templates, lease.tenant_id)
 
     async def _finish_document(self, lease: DocumentLease, outcome: DocumentOutcome) -> None:
         if lease.former is not None:
