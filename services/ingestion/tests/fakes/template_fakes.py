@@ -93,6 +93,7 @@ class DrawnInvoice:
     order: str = "PO-9000"
     total_label: str = "Kindly remit"
     title: str = "INVOICE"
+    levy_label: str = "levy 19 %"
     paid: str | None = None
 
     @property
@@ -140,7 +141,7 @@ class DrawnInvoice:
             top += 15
         rows += [
             (top + 20, [(330, "before levy"), (430, f"{self.net}.00")]),
-            (top + 35, [(330, "levy 19 %"), (430, str(self.tax))]),
+            (top + 35, [(330, self.levy_label), (430, str(self.tax))]),
             (top + 50, [(330, self.total_label), (400, "EUR"), (430, self.paid or values["total_gross"])]),
             (700, [(40, f"{self.supplier}, Am Kai 1, Hamburg"), (330, self.vat_id)]),
             (715, [(40, "kindly to"), (120, self.iban)]),

@@ -147,7 +147,7 @@ def _settle_totals(read: Mapping[str, set[Value]]) -> dict[str, Value | None]:
     """The totals that the rules find: where the layout has all three of them, only those that add up."""
     readings = [read.get(name, set()) for name in _TOTALS]
     triples = [dict(zip(_TOTALS, triple, strict=True)) for triple in product(*readings)]
-    fitting = [triple for triple in triples if replace(Invoice(), **triple).totals_add_up()]
+    fitting = [triple for triple in triples if _with_fields(Invoice(), triple).totals_add_up()]
     if len(fitting) == 1:
         return {**fitting[0]}
     if all(name in read for name in _TOTALS) or any(len(found) > 1 for found in readings):
@@ -163,14 +163,14 @@ def merge_reading(general: Invoice, taught: Invoice) -> tuple[Invoice, list[str]
     totals, disputed = _merge_totals(general, taught)
     found |= totals
     used = [name for name, value in found.items() if value is not None and value != getattr(general, name)]
-    return replace(general, **{name: found[name] for name in used}), used, disputed
+    return _with_fields(general, {name: found[name] for name in used}), used, disputed
 
 
 def _merge_totals(general: Invoice, taught: Invoice) -> tuple[dict[str, Decimal | None], dict[str, Value]]:
     """The template's totals as far as they are used, and those that are disputed."""
     theirs: dict[str, Decimal | None] = {name: getattr(taught, name) for name in _TOTALS}
     nothing: dict[str, Decimal | None] = dict.fromkeys(_TOTALS)
-    merged = replace(general, **{name: value for name, value in theirs.items() if value is not None})
+    merged = _with_fields(general, {name: value for name, value in theirs.items() if value is not None})
     differing: dict[str, Value] = {
         name: value
         for name, value in theirs.items()
@@ -199,5 +199,9 @@ def _strip(text: str) -> str:
 
 
 def _write_fields(found: Mapping[str, Value]) -> dict[str, Any]:
-    written = replace(Invoice(), **dict(found)).to_json()
+    written = _with_fields(Invoice(), found).to_json()
     return {name: written[name] for name in found}
+
+
+def _with_fields(invoice: Invoice, fields: Mapping[str, Any]) -> Invoice:
+    return replace(invoice, **fields)

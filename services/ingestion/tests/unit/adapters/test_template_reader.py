@@ -5,6 +5,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, TypeVar
 
+import orjson
 import pytest
 from template_fakes import DirectRunner, DrawnInvoice
 
@@ -82,7 +83,7 @@ async def read(answer: Any) -> Extraction | None:
 
 
 def _january() -> Transcript:
-    return Transcript.from_json(transcribe_document(BytesIO(JANUARY.pdf()), {}))
+    return Transcript.from_json(orjson.loads(orjson.dumps(transcribe_document(BytesIO(JANUARY.pdf()), {}))))
 
 
 async def test_what_a_sum_speaks_against_is_shown_beside_and_a_person_decides() -> None:

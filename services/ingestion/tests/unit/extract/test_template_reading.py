@@ -65,6 +65,17 @@ def test_a_rule_is_kept_if_it_reads_the_confirmed_value_on_its_own_page() -> Non
     assert (read.invoice_number, read.total_gross) == ("NL/02", Decimal("11.90"))
 
 
+def test_a_label_before_two_values_is_no_rule() -> None:
+    rows = [*ROWS[:-1], "zu entrichten   95.20", "zu entrichten   EUR   11.00", "noch zu entrichten   95.20"]
+    template = build_template(build_page(*rows), Invoice(**TAUGHT), "invoice", None)
+    assert template is not None
+    assert {rule.label for rule in template.rules["total_gross"]} == {"zu entrichten", "noch zu entrichten"}
+    rows[-2] = "zu entrichten   11.00"
+    template = build_template(build_page(*rows), Invoice(**TAUGHT), "invoice", None)
+    assert template is not None
+    assert {rule.label for rule in template.rules["total_gross"]} == {"noch zu entrichten"}
+
+
 def test_what_stands_nowhere_on_the_page_is_not_learned() -> None:
     wanted = Invoice(supplier_name="Nordlicht GmbH", invoice_number="X/77", total_gross=Decimal("1.00"))
     assert build_template(build_page(*ROWS), wanted, "invoice", None) is None

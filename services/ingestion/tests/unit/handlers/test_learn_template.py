@@ -34,7 +34,7 @@ class Site:
         async with open_direct_readers() as readers:
             return (await read_document(readers, file, purpose)).outcome
 
-    async def review(self, invoice: DrawnInvoice, **changed: Any) -> None:
+    async def review(self, invoice: DrawnInvoice, tenant: str = "acme", **changed: Any) -> None:
         pdf = invoice.pdf()
         self.blobs.blobs["blob"] = pdf
         async with self.blobs.fetch_blob("blob") as file:
@@ -43,7 +43,7 @@ class Site:
         self.templates.lessons.append(
             Lesson(
                 document_id=DocumentId("d1"),
-                tenant_id="acme",
+                tenant_id=tenant,
                 version=2,
                 blob_key="blob",
                 content_sha256=digest,
@@ -83,6 +83,7 @@ async def test_after_the_review_of_january_the_invoices_of_the_year_are_read_rig
 
 async def test_another_tenant_learns_nothing_of_it(site: Site) -> None:
     await site.review(DrawnInvoice(month=1))
+    await site.review(DrawnInvoice(month=1, supplier="Southlight Studio", vat_id="DE129273398"), tenant="other")
     theirs = await site.read(DrawnInvoice(month=2).pdf(), tenant="other")
     assert (theirs.reason, theirs.reader) == (ReviewReason.FIELDS_MISSING, "layout-rules/1")
 
@@ -107,6 +108,20 @@ async def test_a_total_that_net_and_tax_do_not_make_is_not_taken(site: Site) -> 
     assert (outcome.extraction or {})["total_gross"] is None
 
 
+async def test_a_total_that_the_layout_proves_and_this_page_does_not_is_not_taken(site: Site) -> None:
+    await site.review(DrawnInvoice(month=1))
+    outcome = await site.read(DrawnInvoice(month=2, levy_label="some duty").pdf())
+    assert (outcome.extraction or {})["total_gross"] is None
+    assert (outcome.extraction or {})["invoice_number"] == DrawnInvoice(month=2).expected["invoice_number"]
+
+
+async def test_the_order_of_day_and_month_is_that_of_the_other_date(site: Site) -> None:
+    # The third of the third says nothing of it.
+    await site.review(DrawnInvoice(month=3))
+    april = DrawnInvoice(month=4)
+    assert list_wrong(await site.read(april.pdf()), april) == {}
+
+
 async def test_a_later_review_replaces_what_was_learned_wrongly(site: Site) -> None:
     await site.review(DrawnInvoice(month=1), invoice_number="PO-9000")
     march = DrawnInvoice(month=3)
@@ -118,7 +133,7 @@ async def test_a_later_review_replaces_what_was_learned_wrongly(site: Site) -> N
 
 async def test_a_value_of_another_shape_is_none_of_the_supplier(site: Site) -> None:
     await site.review(DrawnInvoice(month=1), invoice_number="PO-9000")
-    outcome = await site.read(DrawnInvoice(month=2, order="see below").pdf())
+    outcome = await site.read(DrawnInvoice(month=2, order="2027-X").pdf())
     assert (outcome.extraction or {})["invoice_number"] is None
 
 
