@@ -123,6 +123,29 @@ async def test_numbers_are_given_until_nothing_is_left_and_after_a_failure() -> 
     assert events.answers == []
 
 
+async def test_changed_trades_are_told_until_none_is_left_and_after_a_failure() -> None:
+    stopping, heard = asyncio.Event(), wakeups()
+
+    class Announcements:
+        def __init__(self) -> None:
+            self.answers: list[Any] = [True, False, Unavailable("Postgres"), True]
+
+        async def announce_next(self) -> bool:
+            answer = self.answers.pop(0)
+            if not self.answers:
+                stopping.set()
+            if isinstance(answer, Exception):
+                raise answer
+            return bool(answer)
+
+    announcements = Announcements()
+    running = asyncio.create_task(worker_loops.run_trade_announcements(announcements, heard, stopping))
+    while announcements.answers:
+        await heard.signal_channel(Channel.TRADES_CHANGED)
+        await asyncio.sleep(0)
+    await asyncio.wait_for(running, 5)
+
+
 async def test_old_events_are_deleted_batch_by_batch() -> None:
     stopping = asyncio.Event()
 

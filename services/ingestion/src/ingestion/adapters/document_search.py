@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from ingestion.adapters.supplier_accounts import build_supplier_keys
+from ingestion.adapters.duplicate_keys import write_duplicate_key
+from ingestion.adapters.supplier_accounts import write_supplier_keys
 from ingestion.domain.search_words import build_duplicate_key, build_word_query, list_document_words
 from ingestion.ports import DocumentFilter
 from mailroom_common.postgres import DatabaseSession
@@ -20,12 +21,6 @@ _WRITE_WORDS = """
     insert into ingestion.document_words (document_id, words) values ($1, array_to_tsvector($2))
     on conflict (document_id) do update set words = excluded.words
 """
-_WRITE_KEYS = """
-    update ingestion.document
-    set duplicate_key = $2, supplier_vat_key = $3, supplier_name_key = $4, supplier_iban = $5
-    where document_id = $1 and (duplicate_key, supplier_vat_key, supplier_name_key, supplier_iban)
-                               is distinct from ($2, $3, $4, $5)
-"""
 _REASON = "coalesce(skip_reason, review_reason)"
 _NUMBER = "lower(extraction ->> 'invoice_number')"
 _AMOUNT = "ingestion.read_amount(extraction ->> 'total_gross')"
@@ -33,11 +28,8 @@ _ISSUED = "(extraction ->> 'issue_date') collate \"C\""
 _IS_UNFINISHED = "status in ('pending', 'processing')"
 _UNFINISHED = ("pending", "processing")
 
-# In the order of the index of keys, once: looked for document by document, a page would go through all that have none.
-_IS_SHARED_KEY = """
-    duplicate_key in (select duplicate_key from ingestion.document where tenant_id = $1 and duplicate_key is not null
-                      group by duplicate_key having count(*) > 1)
-"""
+# Looked for document by document, a page would go through all that have none; counted for each page, through all keys.
+_IS_SHARED_KEY = "duplicate_key in (select duplicate_key from ingestion.shared_key where tenant_id = $1)"
 
 
 class SearchStatement:
@@ -105,5 +97,5 @@ async def index_document(conn: DatabaseSession, document: Any) -> None:
     words = list_document_words(document["tenant_id"], document["source_metadata"], document["extraction"])
     await conn.execute(_WRITE_WORDS, document["document_id"], words)
     key = build_duplicate_key(document["document_type"], document["extraction"])
-    shown_key = None if document["status"] == "skipped" else key
-    await conn.execute(_WRITE_KEYS, document["document_id"], shown_key, *build_supplier_keys(document))
+    await write_duplicate_key(conn, document, None if document["status"] == "skipped" else key)
+    await write_supplier_keys(conn, document)

@@ -5,6 +5,7 @@ from typing import Any
 import asyncpg
 
 from ingestion.adapters.bounded_rows import fetch_bounded
+from ingestion.adapters.document_evidence import find_evidence
 from ingestion.adapters.document_search import POSSIBLE_DUPLICATES, build_search
 from ingestion.domain.views import build_attachment_view, build_document_view
 from ingestion.ports import DocumentFilter, StoredContent
@@ -45,8 +46,10 @@ class PgDocumentCatalog:
             if row is None:
                 return None
             attachments = await conn.fetch(_LIST_ATTACHMENTS, document_id)
+            evidence = await find_evidence(conn, document_id)
         return {
             **build_document_view(dict(row)),
+            "evidence": evidence,
             "attachments": [build_attachment_view(dict(intake)) for intake in attachments],
         }
 

@@ -7,6 +7,7 @@ from typing import Any
 import asyncpg
 
 from ingestion.adapters.document_search import POSSIBLE_DUPLICATES, index_document
+from ingestion.adapters.trade_ledger import read_trade_marks
 from ingestion.domain.document import (
     FINAL_STATUSES,
     AttachmentId,
@@ -119,6 +120,7 @@ class PgIntakeStore:
             tenant_id=attachment.tenant_id,
             doc_source_id=attachment.doc_source_id,
             outcome=read_outcome(document),
+            trade_marks=await read_trade_marks(conn, document),
             number=document["result_number"],
             attempt=document["attempts"],
             occurred_at=self._clock(),

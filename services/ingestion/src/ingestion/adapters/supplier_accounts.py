@@ -98,6 +98,13 @@ def build_supplier_keys(document: Any) -> tuple[str | None, str | None, str | No
     return (None, None, "") if account is None else (account.vat_key, account.name_key, account.iban)
 
 
+async def write_supplier_keys(conn: DatabaseSession, document: Any) -> None:
+    """`document` is the row as it is; in the transaction that changed it."""
+    keys = build_supplier_keys(document)
+    if keys != (document["supplier_vat_key"], document["supplier_name_key"], document["supplier_iban"]):
+        await conn.execute(_WRITE_KEYS, document["document_id"], *keys)
+
+
 class PgSupplierBackfill:
     """`SupplierBackfill` of ports.py."""
 

@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 
 from ingestion.adapters.reader_runner import ReaderRunner
+from ingestion.domain.evidence import MAX_BOXES, EvidenceBox
 from ingestion.domain.invoice import Invoice
 from ingestion.domain.layout_template import (
     TAUGHT_FIELDS,
@@ -80,6 +81,8 @@ def _decode_reading(answer: Any, general: Extraction, templates: Sequence[Stored
     _require(changed <= set(used) and all(isinstance(fields[name], str) for name in used))
     _require(all(isinstance(value, str) for value in disputed.values()))
     Invoice.from_json(fields).totals_add_up()  # routing asks this too, and must not fail then
+    boxes = tuple(map(EvidenceBox.from_list, answer["boxes"]))
+    _require(len(boxes) <= MAX_BOXES and {box.field for box in boxes} <= _INVOICE_FIELDS)
     if not used and not disputed:
         return general
     evidence = {"id": templates[number].template_id, "fields": used}
@@ -89,6 +92,7 @@ def _decode_reading(answer: Any, general: Extraction, templates: Sequence[Stored
         | ({"template_values": disputed} if disputed else {}),
         confidence=min(confidence, 0.5) if disputed else confidence,
         reader=f"{general.reader}+{TEMPLATE_READER}",
+        boxes=boxes,
         unseen=ReviewReason.READERS_DISAGREE if disputed and general.unseen is None else general.unseen,
     )
 

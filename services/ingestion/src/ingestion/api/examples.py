@@ -27,6 +27,9 @@ _HISTORY_ENTRY = {
     "recorded_at": "2026-11-28T13:10:00.000Z",
 }
 
+_BOX = {"field": "total_gross", "page": 1, "x": 482.0, "y": 611.5, "width": 51.3, "height": 11.0}
+_ONE = {**_DOCUMENT, "evidence": {"unit": "pt", "origin": "top_left", "boxes": [_BOX]}, "attachments": []}
+
 _CHANGED_ACCOUNT = {
     **_DOCUMENT,
     "status": "needs_review",
@@ -57,18 +60,19 @@ DOCUMENT_EXAMPLE: dict[int | str, dict[str, Any]] = {
         "content": {
             "application/json": {
                 "examples": {
-                    "completed": {"value": {**_DOCUMENT, "attachments": []}},
+                    "completed": {"value": _ONE},
                     "template": {
                         "summary": "Read by what an earlier review has taught",
-                        "value": {**_READ_BY_TEMPLATE, "attachments": []},
+                        "value": {**_ONE, **_READ_BY_TEMPLATE},
                     },
                     "iban_changed": {
                         "summary": "To be paid to an account that is new for its supplier",
-                        "value": {**_CHANGED_ACCOUNT, "attachments": []},
+                        "value": {**_ONE, **_CHANGED_ACCOUNT},
                     },
                 }
             }
         }
     }
 }
-UPLOAD_EXAMPLE = _answer({**_DOCUMENT, "status": "pending", "extraction": None, "attachments": []}, 201)
+UPLOAD_EXAMPLE = _answer({**_ONE, "status": "pending", "extraction": None, "evidence": None}, 201)
+ACCEPTED_EXAMPLE = _answer(_ONE, 202)

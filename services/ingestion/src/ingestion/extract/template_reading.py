@@ -23,6 +23,7 @@ from ingestion.domain.layout_template import (
 )
 from ingestion.domain.transcript import Transcript
 from ingestion.extract import values
+from ingestion.extract.evidence_boxes import find_boxes
 from ingestion.extract.layout_features import Page, compute_features, index_page
 from ingestion.extract.ocr_certainty import was_read_by_ocr
 from ingestion.extract.rule_based import estimate_confidence
@@ -35,9 +36,10 @@ _LEAST_NAME = 4  # letters and digits of a name that is not found by chance
 
 
 def measure_layout(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
-    """The features of a layout; none of what no template is for: an e-invoice, and what was read off a picture."""
+    """The features of a layout; none of what no template is for: an e-invoice, a PDF with others in it, and
+    what was read off a picture."""
     transcript = Transcript.from_json(orjson.loads(file.read()))
-    if transcript.e_invoice is not None or was_read_by_ocr(transcript):
+    if transcript.e_invoice is not None or transcript.part_starts or was_read_by_ocr(transcript):
         return []
     return list(compute_features(index_page(transcript)))
 
@@ -54,8 +56,8 @@ def learn_template(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
 
 def read_by_templates(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
     """What the first of the templates that fits makes of the general rules' fields: its number in the list, and
-    `extraction`, `used` (names of fields that are the template's), `disputed` (its values that stay beside) and
-    `confidence`; null where none fits."""
+    `extraction`, `used` (names of fields that are the template's), `disputed` (its values that stay beside),
+    `boxes` and `confidence`; null where none fits."""
     asked = orjson.loads(file.read())
     transcript = Transcript.from_json(asked["transcript"])
     page, general = index_page(transcript), Invoice.from_json(asked["fields"])
@@ -68,6 +70,7 @@ def read_by_templates(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
                 "extraction": invoice.to_json(),
                 "used": used,
                 "disputed": _write_fields(disputed),
+                "boxes": [box.to_list() for box in find_boxes(invoice.to_json(), transcript.lines)],
                 "confidence": min(estimate_confidence(invoice), _MOST_CONFIDENCE),
             }
     return None

@@ -71,6 +71,7 @@ READING = {
     "extraction": {**GENERAL.fields, "total_gross": "19.00"},
     "used": ["total_gross"],
     "disputed": {},
+    "boxes": [["total_gross", 0, 430.0, 200.0, 40.0, 10.0]],
     "confidence": 0.9,
 }
 
@@ -90,6 +91,7 @@ async def test_what_a_sum_speaks_against_is_shown_beside_and_a_person_decides() 
     extraction = await read({**READING, "disputed": {"total_net": "18.00"}})
     assert extraction is not None
     assert (extraction.unseen, extraction.confidence) == (ReviewReason.READERS_DISAGREE, 0.5)
+    assert [box.field for box in extraction.boxes] == ["total_gross"]
     assert extraction.fields["template_values"] == {"total_net": "18.00"}
 
 
@@ -103,6 +105,8 @@ async def test_what_a_sum_speaks_against_is_shown_beside_and_a_person_decides() 
         {"extraction": {**GENERAL.fields, "total_gross": "much"}},
         {"extraction": {**GENERAL.fields, "total_gross": "19.00", "more": "1"}},
         {"disputed": {"total_net": ["1"]}},
+        {"boxes": [["total_gross", 0, 430.0, 200.0, 40.0]]},
+        {"boxes": [["more", 0, 430.0, 200.0, 40.0, 10.0]]},
         {"confidence": 2},
     ],
 )
