@@ -17,6 +17,13 @@ POSSIBLE_DUPLICATES = """
 """
 """Found by their key when they are shown, and not marked: of two that are read at one moment each shows the other."""
 
+TRADE_MARKS = """
+    coalesce((select jsonb_agg(jsonb_build_object('id', trade_id, 'state', state, 'duplicate_of', duplicate_of,
+                                                  'cancelled_by', cancelled_by, 'cancels', cancels) order by position)
+              from ingestion.trade where trade.document_id = document.document_id), '[]') as trades
+"""
+"""What the ledger makes of a document's trades, in their order: what is read of two documents is not added up twice."""
+
 _WRITE_WORDS = """
     insert into ingestion.document_words (document_id, words) values ($1, array_to_tsvector($2))
     on conflict (document_id) do update set words = excluded.words
@@ -53,7 +60,7 @@ class SearchStatement:
         self.values.append(limit)
         return (
             f"select document.*, coalesce(octet_length(extraction::text), 0) as json_bytes, "  # noqa: S608  # ours
-            f"{POSSIBLE_DUPLICATES} from ingestion.document "
+            f"{POSSIBLE_DUPLICATES}, {TRADE_MARKS} from ingestion.document "
             f"where {conditions} order by seq desc limit ${len(self.values)}"
         )
 

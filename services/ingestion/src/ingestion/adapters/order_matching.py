@@ -1,5 +1,6 @@
 """Pending orders and trades held against each other in Postgres, security by security, after either of them changed."""
 
+import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
@@ -99,7 +100,8 @@ class PgOrderMatcher:
         executed = {row["order_id"]: row["quantity"] or Decimal(0) for row in elsewhere}
         orders = [_read_order(row, executed.get(row["order_id"], Decimal(0))) for row in order_rows]
         trades = [self._read_trade(row) for row in trade_rows if row["state"] == TradeState.COUNTED]
-        matched = match_orders(orders, trades)
+        # A second of work where a security has very many: other documents are read meanwhile.
+        matched = await asyncio.to_thread(match_orders, orders, trades)
         await conn.executemany(_WRITE_TRADE, [_build_trade_row(row["trade_id"], matched) for row in trade_rows])
         await conn.executemany(_WRITE_ORDER, list(_build_order_rows(orders, trades, matched)))
 

@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import IntEnum
+from functools import lru_cache
 from hashlib import sha256
 
 import orjson
@@ -96,8 +97,7 @@ def find_wkn(trade: Trade) -> str | None:
     """That of a German ISIN is in it."""
     if trade.wkn:
         return trade.wkn.upper()
-    found = _GERMAN_ISIN.fullmatch((trade.isin or "").upper())
-    return found[1] if found else None
+    return None if trade.isin is None else _read_wkn(trade.isin)
 
 
 def list_instrument_keys(trade: Trade) -> list[str]:
@@ -112,7 +112,7 @@ def have_same_account(one: Trade, other: Trade) -> bool | None:
     numbers = [compact_text(trade.account) for trade in (one, other)]
     if all(len(number) >= _SHORTEST_ACCOUNT for number in numbers):
         return numbers[0].endswith(numbers[1]) or numbers[1].endswith(numbers[0])
-    words = [frozenset(fold_words((trade.account_name or "")[:_LONGEST_TEXT])) for trade in (one, other)]
+    words = [_fold_name(trade.account_name) for trade in (one, other)]
     if not all(words):
         return None
     if words[0] <= words[1] or words[1] <= words[0]:
@@ -160,5 +160,18 @@ def _is_same_reading(one: Trade, other: Trade) -> bool:
     return {**one.to_json(), "is_cancellation": None} == {**other.to_json(), "is_cancellation": None}
 
 
+# Of many statements each is compared with many others: what one of them says is folded once.
+@lru_cache(maxsize=4096)
+def _read_wkn(isin: str) -> str | None:
+    found = _GERMAN_ISIN.fullmatch(isin.upper())
+    return found[1] if found else None
+
+
+@lru_cache(maxsize=4096)
+def _fold_name(name: str | None) -> frozenset[str]:
+    return frozenset(fold_words((name or "")[:_LONGEST_TEXT]))
+
+
+@lru_cache(maxsize=4096)
 def compact_text(text: str | None) -> str:
     return re.sub(r"[^A-Z0-9]", "", (text or "")[:_LONGEST_TEXT].upper())

@@ -36,6 +36,7 @@ FIELDS = {
     "review",
     "profile",
     "possible_duplicates",
+    "trades",
     "created_at",
     "updated_at",
 }

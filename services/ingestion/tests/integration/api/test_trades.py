@@ -83,6 +83,14 @@ async def test_a_trade_in_two_mailboxes_counts_once_and_is_exported_once(
         ("counted", None),
         ("duplicate", first["id"]),
     ]
+    shown = (await api.get(f"/documents/{copy}")).json()["trades"]
+    assert [(mark["id"], mark["state"], mark["duplicate_of"]) for mark in shown] == [
+        (second["id"], "duplicate", first["id"])
+    ]
+    listed = (await api.get("/documents/export", params={"format": "jsonl"})).text.splitlines()
+    assert [orjson.loads(line)["trades"][0]["state"] for line in listed] == ["duplicate", "counted"]
+    events = await site.pool.fetch("select document from ingestion.document_event order by id")
+    assert [event["document"]["trades"] for event in events if event["document"]["id"] == copy][-1] == shown
     whole = (await api.get(f"/trades/{second['id']}")).json()
     assert [one["id"] for one in whole["statements"]] == [first["id"], second["id"]]
     assert (await api.get(f"/trades/{first['id']}", headers=as_tenant("other"))).status_code == 404

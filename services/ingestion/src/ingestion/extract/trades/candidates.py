@@ -55,7 +55,7 @@ def _list_unnamed_costs(
 
 
 def _name_numbers(lines: Sequence[ReadLine]) -> dict[Label, list[Number]]:
-    """The numbers by what labels call them. What was kept for a state is no fee as well."""
+    """The numbers by what labels call them."""
     named: dict[Label, list[Number]] = {label: [] for label in Label}
     for line in lines:
         for place in line.labels:
@@ -63,8 +63,6 @@ def _name_numbers(lines: Sequence[ReadLine]) -> dict[Label, list[Number]]:
                 continue
             numbers = list_numbers_at(lines, line, place)
             named[place.label] += _choose_numbers(place.label, numbers)
-    taxes = {id(number) for number in named[Label.TAX]}
-    named[Label.FEE] = [number for number in named[Label.FEE] if id(number) not in taxes]
     return named
 
 

@@ -60,8 +60,8 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
             r"fecha\s+(?:de\s+)?(?:la\s+)?(?:operaci[óo]n|ejecuci[óo]n|contrataci[óo]n|negociaci[óo]n|transacci[óo]n)|ejecutad[ao]\s+el",
             r"data\s+(?:(?:di|dell?['’a]?|da|de)\s*)?(?:esecuzione|operazione|negoziazione|eseguito|contrattazione|opera[çc][ãa]o|execu[çc][ãa]o|negocia[çc][ãa]o|transa[çc][ãa]o|neg[óo]cio|preg[ãa]o)|eseguito\s+il",
             r"(?:transactie|uitvoerings|handels|beurs)\s?(?:datum|dag)|datum\s+(?:transactie|uitvoering)|uitgevoerd\s+op|handelsdato|handelsdag|afslagsdag",
-            r"(?:kauf|verkaufs?|zeichnungs|r[üu]cknahme|order-?ausf[üu]hrungs|b[öo]rsen|bewertungs)-?(?:tag|datum)|(?:contract|dealing|execution)\s+(?:date|day)|date\s+(?:traded|executed|dealt)|dealt\s+on|as\s+of\s+trade\s+date|trad(?:ing|e)\s+time|date\s*/\s*time|date\s+and\s+time",
-            r"date\s+(?:de\s+)?(?:l['’])?(?:achat|vente|souscription|rachat|bourse|ex[ée]cution|cession)|date\s+d['’](?:achat|ordre\s+ex[ée]cut[ée])|ex[ée]cut[ée]\s+(?:le|[àa])|s[ée]ance\s+du|n[ée]goci[ée]e?\s+le",
+            r"(?:kauf|verkaufs?|zeichnungs|r[üu]cknahme|order-?ausf[üu]hrungs|b[öo]rsen|bewertungs)-?(?:tag|datum)|(?:contract|dealing|execution)\s+(?:date|day)|date\s+(?:traded|executed|dealt)|dealt\s+on|as\s+of\s+trade\s+date|trad(?:ing|e)\s+time|executed(?=\W{0,3}\d)|date\s*/\s*time|date\s+and\s+time",
+            r"date\s+(?:de\s+)?(?:l['’])?(?:achat|vente|souscription|rachat|bourse|ex[ée]cution|cession)|date\s+d['’](?:achat|ordre\s+ex[ée]cut[ée])|ex[ée]cut[ée]\s+(?:le|[àa])|s[ée]ance\s+du|date\s+de\s+(?:la\s+)?(?:vl|valeur\s+liquidative)|n[ée]goci[ée]e?\s+le",
             r"fecha\s+(?:de\s+)?(?:compra|venta|suscripci[óo]n|reembolso)|fecha\s+y\s+hora(?:\s+de\s+(?:la\s+)?(?:ejecuci[óo]n|operaci[óo]n))?|contratad[ao]\s+el|data\s+(?:di\s+)?(?:acquisto|vendita|sottoscrizione|rimborso|contratto)|data\s+(?:e|/)\s*ora(?:\s+(?:di\s+)?(?:esecuzione|operazione))?",
             r"data\s+(?:de\s+|da\s+)?(?:compra|venda|subscri[çc][ãa]o|resgate)|data\s+e\s+hora(?:\s+da\s+\w+)?|executad[ao]\s+em|(?:aankoop|verkoop|uitvoer)\s?datum|datum\s+(?:en\s+tijd(?:stip)?|uitvoering)|verhandeld\s+op|transactiedag",
         ),
@@ -171,7 +171,7 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
             r"(?:netto-?)?inventarwert(?:\s+(?:je|pro)\s+anteil)?|niw\b|nav\b(?:\s+per\s+\w+)?|anteil(?:s|en)?-?(?:wert|preis)|fonds-?preis|st[üu]ckkurs|einzelpreis|bezugspreis|zeichnungspreis|kurs\s*/\s*preis|preis\s*/\s*kurs|(?:price|cost|value)\s+(?:per|/)\s*(?:share|unit|security|stock)|(?:unit|share|offer|bid|fill|filled|executed|deal(?:ing)?|subscription|redemption)\s+price|avg\.?\s*price|average\s+(?:price|rate)",
             r"vni\b|v\.?l\.?\s+unitaire|cours\s+(?:de\s+(?:bourse|n[ée]gociation|la\s+valeur|l['’]action)|net|limite\s+ex[ée]cut[ée])|prix\s+(?:de\s+(?:la\s+part|souscription|rachat|l['’]action|revient)|net|d['’]achat|de\s+vente)|valor\s+liquidativ[oa]|v\.?\s?liquidativo|precio\s+(?:por\s+(?:t[íi]tulo|acci[óo]n|participaci[óo]n)|neto|bruto|de\s+(?:compra|venta|mercado|contrataci[óo]n))|cambio\s+(?:medio|de\s+ejecuci[óo]n)",
             r"valore\s+(?:unitario|quota|della\s+quota|per\s+quota)|prezzo\s+(?:per\s+(?:quota|azione)|netto|lordo|quota)|(?:gemiddelde|uitgevoerde)\s+(?:koers|prijs)|(?:aankoop|verkoop|uitvoerings|beurs)\s?(?:koers|prijs)|intrinsieke\s+waarde|niw\b|pre[çc]o\s+(?:por\s+(?:a[çc][ãa]o|unidade|t[íi]tulo)|de\s+(?:execu[çc][ãa]o|compra|venda|mercado))|valor\s+(?:da\s+(?:up|unidade(?:\s+de\s+participa[çc][ãa]o)?)|unit[áa]rio)",
-            r"(?:ausf[üu]hrungs|abrechnungs|handels|durchschnitts|mittel|kauf|verkaufs|r[üu]cknahme|ausgabe|anteils|st[üu]ck|einl[öo]sungs|b[öo]rsen)-?\s?(?:kurs|preis)|preis\s+(?:pro|je)\s+(?:anteil|st[üu]ck|aktie)|einl[öo]sung\s+zu\b|kurs(?!wert|tag)\b|preis\b|fondskurs",
+            r"(?:ausf[üu]hrungs|abrechnungs|handels|durchschnitts|mittel|kauf|verkaufs|r[üu]cknahme|ausgabe|anteils|st[üu]ck|einl[öo]sungs|b[öo]rsen)-?(?:kurs|preis)|preis\s+(?:pro|je)\s+(?:anteil|st[üu]ck|aktie)|einl[öo]sung\s+zu\b|kurs(?!wert|tag)\b|preis\b|fondskurs",
             r"(?:execution|average|avg\.?|unit|trade|deal|dealing|share|purchase|sale|market|nav|net\s+asset\s+value)\s*(?:price|rate|value)?(?:\s+per\s+(?:share|unit))?(?<!\bshare)(?<!\bunit)(?<!\btrade)(?<!\bmarket)(?<!\bpurchase)(?<!\bsale)(?<!\bexecution)(?<!\bdeal)|price(?:\s+per\s+(?:share|unit))?|rate\b|@",
             r"cours(?:\s+(?:d['’]ex[ée]cution|moyen|unitaire|brut))?|prix(?:\s+(?:unitaire|moyen|d['’]ex[ée]cution|par\s+\w+))?|valeur\s+liquidative|precio(?:\s+(?:medio|unitario|de\s+ejecuci[óo]n|de\s+la\s+operaci[óo]n))?|cotizaci[óo]n|cambio\b",
             r"prezzo(?:\s+(?:medio|unitario|di\s+\w+|eseguito))?|corso\b|(?:uitvoerings)?koers\b|prijs(?:\s+per\s+\w+)?|pre[çc]o(?:\s+(?:m[ée]dio|unit[áa]rio|de\s+\w+))?|cota[çc][ãa]o",
@@ -217,7 +217,7 @@ def find_labels(text: str) -> Iterator[re.Match[str]]:
     """The labels of a line, as matches whose `lastgroup` is a `Label`."""
     # In small letters the engine skips most alternatives by their first letter: that is five times as fast as
     # ignoring case.
-    lowered = text.lower()
+    lowered = text.lower().replace("\t", "\0")  # no label goes on in the next cell
     return LABELS.finditer(lowered if len(lowered) == len(text) else text)
 
 

@@ -253,12 +253,14 @@ _DAY_FIRST_LANGUAGE = re.compile(
 
 
 def _find_shared_facts(lines: Sequence[ReadLine]) -> SharedFacts:
+    days = {found.date for line in lines for found in line.dates}
     years = Counter(found.date.year for line in lines for found in line.dates)
     return SharedFacts(
         currency=_find_named_currency(lines) or values.determine_currency(line.text for line in lines),
         account=find_account(lines),
         account_name=find_account_name(lines),
         year=years.most_common(1)[0][0] if years else None,
+        only_date=days.pop() if len(days) == 1 else None,
         has_ticker_column=any(place.label is Label.TICKER for line in lines for place in line.labels),
     )
 

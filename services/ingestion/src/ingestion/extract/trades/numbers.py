@@ -36,6 +36,7 @@ _TOKEN = re.compile(
 )
 _ENDS_WITH_AMOUNT = re.compile(rf"(?<!\w){_MONEY}\s?[-−–]?\d[\d.,'’]{{0,30}}\s*$")
 _ENDS_WITH_CURRENCY = re.compile(rf"\d\s?[-−–]?\s?{_MONEY}\s*$")
+_IN_PENCE = re.compile(r"p(?![^\W_])")
 _BEFORE_NUMBER = re.compile(r"\s{0,3}[-−–+(]?\s?\d")
 _GROUPED_BY_BLANK = re.compile(r"(?<![\d.,])\d{1,3}(?: \d{3})+(?:,\d{1,12})?(?![\d.,])")
 _MASKED = re.compile(
@@ -112,7 +113,7 @@ def find_numbers(text: str, line: int, style: NumberStyle) -> Iterator[Number]:
         text = _GROUPED_BY_BLANK.sub(lambda match: match[0].replace(" ", "\u00a0"), text)
     for match, unit in _list_tokens(text, style):
         following = text[match.end("number") : match.end("number") + 1]
-        if following.isalpha() and unit is None:
+        if following.isalpha() and unit is None and not _IN_PENCE.match(text, match.end("number")):
             continue
         readings = tuple(_list_readings(match["number"], style.decimal_mark))
         if not readings:

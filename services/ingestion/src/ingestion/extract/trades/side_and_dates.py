@@ -13,6 +13,15 @@ from ingestion.extract.trades.lines import ReadLine, list_dates_at, list_places
 from ingestion.extract.trades.solver import Settlement
 
 _MAX_PROSE = 140  # letters of a line that may say which way a trade goes
+_MAX_HEADING = 40  # letters
+_EITHER_SIDE = re.compile(
+    r"\b\w{3,20}(?:\s?/\s?|-)(?:ver|terug)?(?:kauf|koop|sell|sale|sold|vente|venta|vendita|venda|rachat|reembolso|rimborso|resgate)\w{0,3}\b",
+    re.IGNORECASE,
+)
+_WE_CONFIRM = re.compile(
+    r"\b(?:we\s+(?:confirm|have|are)|wir\s+(?:haben|best[äa]tigen)|nous\s+(?:avons|confirmons)|hemos|le\s+confirmamos|abbiamo|wij\s+(?:hebben|bevestigen)|confirmamos)\b",
+    re.IGNORECASE,
+)
 _LONGEST_SETTLEMENT = timedelta(days=40)
 
 
@@ -23,14 +32,13 @@ def find_direction(lines: Sequence[ReadLine]) -> tuple[Direction | None, bool]:
             continue
         has_label = any(place.label is Label.DIRECTION for place in line.labels)
         is_title = kind_words.CONTRACT_NOTE_TITLE.search(line.text) is not None
-        matches = list(labels.DIRECTION.finditer(line.text))
-        if len({match["buy"] is None for match in matches}) > 1 and not line.numbers:
-            continue  # `Buy/Sell`: what the field is called, not what it says
-        for match in matches:
-            is_anchor = (anchor := labels.ANCHOR.match(line.text)) is not None and anchor.end() == match.end()
-            weight = (
-                6 if is_anchor or is_title else 5 if has_label else 3 if line.dates else 2 if match[0].isupper() else 1
-            )
+        # `Buy/Sell` is what the field is called, and not what it says.
+        text = _EITHER_SIDE.sub(lambda match: "/" * len(match[0]), line.text)
+        is_heading = (len(text) <= _MAX_HEADING and not line.numbers) or _WE_CONFIRM.search(text) is not None
+        for match in labels.DIRECTION.finditer(text):
+            is_anchor = (anchor := labels.ANCHOR.match(text)) is not None and anchor.end() == match.end()
+            is_strong = is_heading or match[0].isupper()
+            weight = 6 if is_anchor or is_title else 5 if has_label else 3 if line.dates else 2 if is_strong else 1
             weights[Direction.BUY if match["buy"] else Direction.SELL] += weight
     if not any(weights.values()):
         return None, False
@@ -58,7 +66,8 @@ def find_trade_date(lines: Sequence[ReadLine], year: int | None) -> tuple[date |
         found for line, place in list_places(lines, Label.TRADE_DATE) for found in list_dates_at(lines, line, place)[:1]
     ]
     if labelled:
-        return labelled[0], True
+        # Nothing is settled before it was traded: then one of the two dates is another one.
+        return labelled[0], all(found >= labelled[0] for found in _list_settlement_dates(lines))
     for line in lines:
         if len(line.text) > _MAX_PROSE or not (match := labels.DIRECTION.search(line.text)):
             continue
@@ -76,20 +85,29 @@ def find_trade_date(lines: Sequence[ReadLine], year: int | None) -> tuple[date |
             return (first.date, True) if first.start <= 3 else (near.date, bool(is_beside))
         if (written := SHORT_DATE.match(line.text)) and year is not None:
             return _build_date(year, int(written[2]), int(written[1])), True
+    return _choose_other_date(lines)
+
+
+def _choose_other_date(lines: Sequence[ReadLine]) -> tuple[date | None, bool]:
+    """A date that nothing names: the most common one; certain if it is the only one and stands beside a time of day."""
     settlement = set(_list_settlement_dates(lines))
     rest = [
-        found.date
+        (found.date, line)
         for line in lines
         for found in line.dates
         if found.date not in settlement and not _ORDERED_ON.search(line.text, 0, found.start)
     ]
-    if not rest:
+    common = Counter(found for found, _ in rest).most_common(2)
+    if not common or (len(common) > 1 and common[0][1] == common[1][1]):
         return None, False
-    common = Counter(rest).most_common(2)
-    is_clear = len(common) == 1 or common[0][1] > common[1][1]
-    return (common[0][0] if is_clear else None), False
+    has_time = any(_TIME.search(line.text) and not _PRINTED.search(line.text) for _, line in rest)
+    return common[0][0], len(common) == 1 and has_time
 
 
+_PRINTED = re.compile(
+    r"\b(?:erstellt|gedruckt|printed|generated|created|issued|[ée]dit[ée]|imprim|emitid|stampat|generato|afgedrukt|auftrag|order)",
+    re.IGNORECASE,
+)
 # The day on which an order was given is not that of the trade.
 _ORDERED = re.compile(r"\b(?:auftrag|order|ordre|orden|ordine|ordem|opdracht)", re.IGNORECASE)
 _ORDERED_ON = re.compile(

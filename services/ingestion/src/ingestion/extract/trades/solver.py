@@ -227,6 +227,11 @@ def find_settlement(
     named = tuple(number for number in money if number.value) or money
     if (found := _find_proven(candidates, named, gross, currency, direction)) is not None:
         return _convert_onward(found, named, candidates.exchange_rates)
+    if (
+        direction is Direction.SELL
+        and (found := _find_sale_with_interest(candidates, named, gross, currency)) is not None
+    ):
+        return found
     if named and (candidates.unnamed_fees or candidates.unnamed_taxes):
         fees, taxes = candidates.unnamed_fees, candidates.unnamed_taxes
         more = replace(
@@ -247,6 +252,18 @@ def find_settlement(
     if not named and not _has_costs(candidates) and not candidates.exchange_rates:
         is_alone = not _has_amount_near(candidates, gross)
         return Settlement(None, gross, gross, *_NOTHING, is_proven=is_alone, is_converted=False)
+    return None
+
+
+def _find_sale_with_interest(
+    candidates: Candidates, named: Sequence[Number], gross: Decimal, currency: str | None
+) -> Settlement | None:
+    """Accrued interest is paid to the seller of a bond, and so comes on top of what it was sold for."""
+    without = replace(candidates, interests=())
+    for number in candidates.interests[:3]:
+        found = _find_proven(without, named, gross + number.value, currency, Direction.SELL)
+        if found is not None and not found.is_converted:
+            return replace(found, gross=gross, interest=number.value)
     return None
 
 
@@ -369,8 +386,8 @@ def _explain(
 class CostSums:
     """The sums that some of the cost lines make, as many as possible of them: a page repeats some, and sums up others.
 
-    Costs in `currency`, that of the price, are converted by `factor`. Accrued interest is paid to the seller, and so
-    has the other sign in a sale; that is rare, and left to a person.
+    Costs in `currency`, that of the price, are converted by `factor`. Accrued interest is a cost of the
+    buyer alone.
     """
 
     def __init__(self, candidates: Candidates, currency: str | None, factor: Decimal) -> None:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from decimal import Decimal
 
 from ingestion.domain.trade import Trade
@@ -66,6 +67,7 @@ class SharedFacts:
     account: str | None
     account_name: str | None
     year: int | None
+    only_date: date | None
     has_ticker_column: bool
 
 
@@ -80,6 +82,7 @@ def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
     if direction is None:
         direction = infer_direction(lines, settlement)
     trade_date, is_date_certain = find_trade_date(lines, shared.year)
+    trade_date = trade_date or shared.only_date
     trade = Trade(
         direction=direction,
         trade_date=trade_date,
@@ -98,8 +101,20 @@ def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
     )
     trade = _add_amounts(trade, candidates, product, gross, settlement, shared)
     is_proven = settlement is not None and settlement.is_proven
-    is_product_proven = product is not None and not has_unexplained_rows
+    is_product_proven = (
+        product is not None and not has_unexplained_rows and _knows_quantity_from_price(product, candidates)
+    )
     return TradeReading(trade, is_product_proven, is_proven, is_date_certain, is_direction_certain)
+
+
+def _knows_quantity_from_price(product: Product, candidates: Candidates) -> bool:
+    """Whether it is certain which factor is the price: labels say it, a currency, or cents beside whole shares."""
+    is_sum = product.gross is None  # of rows, whose quantity no label names
+    is_named = is_sum or any(product.quantity in number.readings for number in candidates.quantities)
+    if product.price in candidates.prices and is_named:
+        return True
+    is_whole = product.quantity == product.quantity.to_integral_value()
+    return product.price.currency is not None or product.price.is_percent or (is_whole and product.price.decimals > 1)
 
 
 def _choose_product(lines: Sequence[ReadLine], candidates: Candidates) -> tuple[Product | None, bool]:

@@ -248,6 +248,54 @@ def test_the_label_of_a_line_says_what_its_amount_is_and_none_above_it() -> None
     assert (trade["fees"], trade["taxes"]) == ("4.50", "0.45")
 
 
+def test_heads_of_a_table_do_not_name_what_the_labels_of_a_row_below_name() -> None:
+    text = GERMAN.replace("Provision 4,95 EUR", "Kommission  Spesen\nFinanztransaktionssteuer 4,95 EUR")
+    trade = read_only(text)
+    assert (trade["fees"], trade["taxes"]) == ("0.00", "4.95")
+
+
+def test_two_factors_that_nothing_tells_apart_are_not_certain() -> None:
+    text = GERMAN.replace("Einheit Umsatz\nST 10,00000\nPreis pro Anteil 20,500000 EUR", "{}")
+    assert read(text.format("10  20,50  205,00")).confidence >= 0.9
+    assert read(text.format("2,5  82,0  205,00")).confidence < 0.9
+    assert read(text.format("2,5  82,0 EUR  205,00 EUR")).confidence >= 0.9
+
+
+def test_a_label_does_not_go_on_in_the_next_cell() -> None:
+    text = GERMAN.replace("Einheit Umsatz\nST 10,00000\nPreis pro Anteil 20,500000 EUR", "Stück  Kurs\n2,5  82,0")
+    assert (read_only(text)["quantity"], read_only(text)["price"]) == ("2.5", "82")
+
+
+def test_what_a_field_is_called_says_no_side() -> None:
+    assert read_only(DUTCH.replace("Soort transactie: Aankoop", "Koop/Verkoop  Verkoop"))["direction"] == "sell"
+
+
+def test_accrued_interest_goes_to_the_seller_of_a_bond() -> None:
+    text = """
+Wertpapierabrechnung Verkauf
+Handelstag 12.05.2026
+Nominal EUR 5.000,00 Anleihe DE0001102580
+Kurs 98,00 %
+Kurswert 4.900,00 EUR
+Stückzinsen 12,33 EUR
+Provision 5,00 EUR
+Ausmachender Betrag 4.907,33 EUR
+"""
+    (found,) = read(text).trades
+    assert (found.trade.gross_amount, found.trade.accrued_interest) == (Decimal("4900.00"), Decimal("12.33"))
+    assert found.trade.adds_up() is True
+    assert found.confidence >= 0.9
+
+
+@pytest.mark.parametrize(("row", "is_certain"), [("15.01.2026 09:31", True), ("15.01.2026", False)])
+def test_the_only_day_of_a_document_is_that_of_the_trade_if_a_time_of_day_stands_beside_it(
+    row: str, is_certain: bool
+) -> None:
+    text = ITALIAN.replace("Data esecuzione: 15/01/2026\nData valuta: 19/01/2026", row)
+    assert read_only(text)["trade_date"] == "2026-01-15"
+    assert (read(text).confidence >= 0.9) is is_certain
+
+
 def test_a_tax_that_a_fee_includes_is_none() -> None:
     trade = read_only(ENGLISH.replace("Commission: €4.95", "Brokerage & costs incl GST: €4.95"))
     assert (trade["fees"], trade["taxes"]) == ("4.95", "0.00")
@@ -261,6 +309,10 @@ def test_the_national_number_stands_in_a_german_isin_or_is_another_ones() -> Non
 def test_an_explained_abbreviation_is_no_symbol() -> None:
     text = ENGLISH.replace("ISIN: DE0008404005", "Symbol") + "\nDeferred sales charge (DSC): a fee"
     assert read_only(text)["ticker"] is None
+
+
+def test_what_was_settled_before_it_was_traded_is_not_certain() -> None:
+    assert read(ENGLISH.replace("Settlement date: 19/01/2026", "Settlement date: 12/01/2026")).confidence < 0.9
 
 
 def test_the_day_of_the_order_is_not_that_of_the_trade() -> None:
@@ -295,7 +347,8 @@ def test_the_parts_of_an_order_are_one_trade() -> None:
 
 
 def test_rows_that_nothing_sums_up_are_not_certain() -> None:
-    assert read(PARTS.replace("10  205,60\n", "").replace("210,55", "128,55")).confidence < 0.9
+    without_total = PARTS.replace("10  205,60\n", "")
+    assert read(without_total.replace("210,55", "86,95")).confidence < 0.9  # as if the first one were all
 
 
 PLAN = """
