@@ -197,6 +197,8 @@ def test_a_statement_without_a_trade_has_none() -> None:
     "text",
     [
         "Dividendengutschrift\nISIN DE0008404005\nBestand 43 Stück\nSchlusstag 20.08.2026\nNetto zugunsten 16,36 EUR",
+        "Tax voucher\nOrdinary shares held 5,000\nDividend payable 100.50 GBP",
+        "Portfolio valuation\nVodafone GB00BH4HKS39 2,500 0.70 1,750.00",
         "Depotübertrag\nISIN DE0008404005\nStück 30",
         "Order rejected\nISIN DE0008404005\nBuy 10 shares at 20.50 EUR",
         "Order Status\nYour order has been cancelled\nBuy 10 shares (DE0008404005)\nLimit price EUR 20.50",
