@@ -46,6 +46,9 @@ class UBL:
             <cbc:TaxExclusiveAmount>100.00</cbc:TaxExclusiveAmount>
             <cbc:TaxInclusiveAmount>{self.gross}</cbc:TaxInclusiveAmount>
             <cbc:PayableAmount>{self.gross}</cbc:PayableAmount></cac:LegalMonetaryTotal>
+          <cac:{self.kind}Line><cbc:{quantity}Quantity>0</cbc:{quantity}Quantity>
+            <cbc:LineExtensionAmount>0.00</cbc:LineExtensionAmount>
+            <cac:Item><cbc:Name>--- Services ---</cbc:Name></cac:Item></cac:{self.kind}Line>
           <cac:{self.kind}Line><cbc:{quantity}Quantity>2</cbc:{quantity}Quantity>
             <cbc:LineExtensionAmount>100.00</cbc:LineExtensionAmount>
             <cac:Item><cbc:Name>Beratung</cbc:Name>

@@ -5,8 +5,8 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime
 from secrets import token_hex
 
-from ingestion.adapters.local_reader import ReaderRunner
 from ingestion.adapters.page_checker import ParserPageChecker
+from ingestion.adapters.reader_runner import ReaderRunner
 from ingestion.handlers.assist_reading import ModelLimits, ReadingAssistant
 from ingestion.ports import LanguageModel, ModelBudget
 from ingestion.settings import LanguageModelSettings

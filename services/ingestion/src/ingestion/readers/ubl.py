@@ -87,25 +87,28 @@ def _list_lines(root: Element) -> Iterator[Element]:
 
 
 def _read_line(item: Element) -> InvoiceLine | None:
+    """One position; None for a heading, which some programs write as a line of nothing."""
     amount = read_decimal(item, "LineExtensionAmount")
     description = read_text(item, "Item/Name") or read_text(item, "Item/Description")
-    if amount is None or not description:
-        return None
-    price = find_child(item, "Price")
     quantity = read_decimal(item, "InvoicedQuantity")
+    quantity = read_decimal(item, "CreditedQuantity") if quantity is None else quantity
+    if amount is None or not description or (quantity == 0 and amount == 0):
+        return None
     return InvoiceLine(
         description=" ".join(description.split()),
-        quantity=read_decimal(item, "CreditedQuantity") if quantity is None else quantity,
-        unit_price=_read_unit_price(price),
+        quantity=quantity,
+        unit_price=_read_unit_price(find_child(item, "Price"), quantity, amount),
         amount=amount,
         tax_rate=read_decimal(find_first(item, "Item/ClassifiedTaxCategory"), "Percent"),
     )
 
 
-def _read_unit_price(price: Element | None) -> Decimal | None:
-    amount, basis = read_decimal(price, "PriceAmount"), read_decimal(price, "BaseQuantity")
-    # A price per 100 pieces is given with a base of 100.
-    return amount if amount is None or not basis else round(amount / basis, 10)
+def _read_unit_price(price: Element | None, quantity: Decimal | None, amount: Decimal) -> Decimal | None:
+    written, base = read_decimal(price, "PriceAmount"), read_decimal(price, "BaseQuantity")
+    # A price per 100 pieces is given with a base of 100. Some programs write the quantity there, of a price for one.
+    if written is None or not base or (quantity is not None and written * quantity == amount):
+        return written
+    return round(written / base, 10)
 
 
 def _read_party_name(party: Element | None) -> str | None:

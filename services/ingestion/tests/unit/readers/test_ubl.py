@@ -46,8 +46,14 @@ def test_the_tax_total_is_that_in_the_currency_of_the_invoice() -> None:
     assert read(UBL(second_tax=("USD", "21.00")).xml())["invoice"]["total_tax"] == "19.00"
 
 
-def test_a_price_for_several_pieces_is_one_for_each() -> None:
-    assert read(UBL(price="5000", price_base="100").xml())["invoice"]["lines"][0]["unit_price"] == "50"
+@pytest.mark.parametrize(("price", "base"), [("5000", "100"), ("50", "1"), ("50", "2")])
+def test_a_price_for_several_pieces_is_one_for_each(price: str, base: str) -> None:
+    """The last is a price for one beside the quantity, which would make half the amount of the line."""
+    assert read(UBL(price=price, price_base=base).xml())["invoice"]["lines"][0]["unit_price"] == "50"
+
+
+def test_a_heading_among_the_lines_is_no_line() -> None:
+    assert [line["description"] for line in read(UBL().xml())["invoice"]["lines"]] == ["Beratung"]
 
 
 @pytest.mark.parametrize(
