@@ -243,7 +243,8 @@ def read_stored_trade(fields: Mapping[str, Any]) -> Trade:
     has, which would compare with nothing."""
     trade = Trade.from_json({**dict.fromkeys(TRADE_FIELDS), "is_cancellation": False, **fields})
     numbers = {name: getattr(trade, name) for name in TRADE_FIELDS if isinstance(getattr(trade, name), Decimal)}
-    return replace(trade, **{name: None for name, number in numbers.items() if not _is_plausible(number)})
+    unknown: dict[str, Any] = {name: None for name, number in numbers.items() if not _is_plausible(number)}
+    return replace(trade, **unknown)
 
 
 def _is_plausible(number: Decimal) -> bool:
