@@ -4,8 +4,8 @@
 
 A Postgres of its own with the tables of ingestion, filled by SQL: nine in ten documents are of one tenant. For each
 filter the statement of the API is run for a page of 100, with what a person may well ask for: few that match, many, and
-none. Beside each time and number of blocks stand their ratio to those of one document by its id (`GET
-/documents/{id}`), in the same run, and the indexes of the plan. Ends with 1 where a plan goes through the whole table, or a page takes more than a second.
+none. Beside each time and number of blocks stand their ratio to those of one document by its id, in the same run, and
+the indexes of the plan. Ends with 1 where a plan goes through the whole table, or a page takes more than a second.
 """
 
 import argparse
