@@ -23,6 +23,7 @@ READER_MODULES = (
     "ingestion.extract.rule_based",
     "ingestion.extract.trades.note",
     "ingestion.extract.page_evidence",
+    "ingestion.extract.trade_evidence",
 )
 READER_REASONS = frozenset([*DocumentSkipReason, *ReviewReason])
 
