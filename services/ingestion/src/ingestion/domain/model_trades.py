@@ -1,4 +1,4 @@
-"""What a language model answered about trades, and what it and a local reading make: it fills in, and settles nothing."""
+"""What a language model answered about trades, and what that and a local reading make: it settles nothing."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -80,10 +80,7 @@ def combine_trades(
 
     Where the two see other trades, those of the local reader stand, and a person decides.
     """
-    theirs = [
-        replace(trade, **dict.fromkeys(names & set(_FILLED)))
-        for trade, names in zip(answer.trades, unprinted, strict=True)
-    ]
+    theirs = [_leave_out(trade, names) for trade, names in zip(answer.trades, unprinted, strict=True)]
     if local.extraction is None:
         return _route_skipped(local, answer, theirs, unread, model)
     ours = [Trade.from_json(trade) for trade in local.extraction["trades"]]
@@ -101,6 +98,11 @@ def combine_trades(
     return _route(local, fields, confidence, doubt, unread, model)
 
 
+def _leave_out(trade: Trade, names: frozenset[str]) -> Trade:
+    left_out: dict[str, Any] = dict.fromkeys(names & {*_FILLED})
+    return replace(trade, **left_out)
+
+
 Merged = tuple[Trade, frozenset[str], dict[str, Any]]
 """A trade of both readings, the fields that only the model has, and its values that differ."""
 
@@ -112,7 +114,8 @@ def _pair_trades(ours: Sequence[Trade], theirs: Sequence[Trade]) -> list[tuple[T
 
 def _merge_trades(ours: Trade, theirs: Trade) -> Merged:
     values = {name: (getattr(ours, name), getattr(theirs, name)) for name in (*_FILLED, "is_cancellation")}
-    added = {name: other for name, (one, other) in values.items() if one is None and other is not None}
+    # Zero is seldom printed, and stands in many numbers.
+    added = {name: other for name, (one, other) in values.items() if one is None and other}
     disputed = [
         name
         for name in _DISPUTED

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
+from itertools import chain
 from typing import Any, BinaryIO
 
 import orjson
@@ -14,8 +15,11 @@ from ingestion.extract.page_evidence import read_currencies, read_dates, split_t
 from mailroom_common.parser import JSON
 
 _NUMBERS = ("quantity", "price", "gross_amount", "fees", "taxes", "settled_amount")
+_DATES = ("trade_date", "settlement_date")
 _CODES = ("isin", "wkn", "ticker", "reference", "account")
-_NUMBER = re.compile(r"(?<![\w.,])\d+(?:[.,'’  ]\d+)*(?![\w])")
+_NUMBER = re.compile(r"(?<![\w.,])\d+(?:[.,'’]\d+)*(?!\w)")
+# A blank parts thousands, or two numbers that stand beside each other: both are read.
+_PARTED_BY_BLANKS = re.compile(r"(?<![\w.,])\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?:[.,]\d+)?(?![\w.,])")
 
 
 def check_trades(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
@@ -45,7 +49,7 @@ def _is_missing(name: str | None, words: str) -> bool:
 
 def _read_numbers(text: str) -> Iterator[Decimal]:
     """Every number, read with its last mark as that of decimals, and without decimals."""
-    for match in _NUMBER.finditer(text):
+    for match in chain(_NUMBER.finditer(text), _PARTED_BY_BLANKS.finditer(text)):
         *whole, last = re.split(r"\D+", match[0])
         yield Decimal("".join([*whole, last]))
         if whole:
