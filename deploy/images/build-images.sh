@@ -32,7 +32,9 @@ for service in "${services[@]}"; do
     *" $service "*) ;;
     *) echo "$service: no image has that name; there are ${all[*]}" >&2; exit 2 ;;
     esac
+    # Said twice: podman 4 takes the Dockerfile's labels from its cache, with the version of an earlier build.
     "$ENGINE" build "${options[@]}" --build-arg "SERVICE=$service" --build-arg "VERSION=$tag" \
-        --build-arg "REVISION=$revision" --tag "$prefix/$service:$tag" .
+        --build-arg "REVISION=$revision" --label "org.opencontainers.image.version=$tag" \
+        --label "org.opencontainers.image.revision=$revision" --tag "$prefix/$service:$tag" .
     echo "built $prefix/$service:$tag"
 done

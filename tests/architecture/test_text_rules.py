@@ -23,6 +23,7 @@ import ingestion.domain.archive as archive
 import ingestion.domain.search_words as search_words
 import ingestion.extract.rule_based as rule_based
 import ingestion.readers.einvoice as einvoice
+import ingestion.readers.ocr_text as ocr_text
 import ingestion.readers.page_pictures as page_pictures
 import ingestion.readers.pdf_text as pdf_text
 import mailroom_common.providers.charsets as charsets
@@ -192,12 +193,17 @@ def read_wait(text: str) -> object:
     return http.parse_retry_after_s(value, now=datetime(2026, 11, 28, tzinfo=UTC))
 
 
+def read_letters(text: str) -> object:
+    return ocr_text.build_read_text(((0, 0), (9, 0), (9, 1), (0, 1)), [(letter, 0.9) for letter in text])
+
+
 RULES = {
     "archive names": Rule("ingestion.domain.archive", archive.sanitize_file_stem),
     "archive senders": Rule("ingestion.domain.archive", archive.encode_sender_address),
     "search words": Rule("ingestion.domain.search_words", search_words.fold_words),
     "pages": Rule("ingestion.extract", read_page),
     "garbled layers": Rule("ingestion.readers.page_pictures", lambda text: page_pictures.is_garbled(text, 0)),
+    "letters of pictures": Rule("ingestion.readers.ocr_text", read_letters),
     "placeholders": Rule("ingestion.readers.pdf_text", pdf_text.is_placeholder),
     "e-invoices": Rule("ingestion.readers.einvoice", read_e_invoice),
     "charsets": Rule("mailroom_common.providers.charsets", charsets.find_codec),

@@ -32,7 +32,9 @@ def find_site_processes(proc: Path = _PROC) -> list[SiteProcess]:
         return []
     here = json.loads(file.read_text())
     if not belongs_to_this_user(file, here):
-        raise SettingsError(f"the site of {file} is another user's: name its folder by MAILROOM_HOME to check it.")
+        # `make up` started as root gives its site to an ordinary user, so root types this too.
+        home = file.parent.parent
+        raise SettingsError(f"the site of {home} is another user's; to check it: MAILROOM_HOME={home} mailroom doctor")
     return [
         SiteProcess(name, _read_environment(proc / str(pid)))
         for name, pid in sorted(here["pids"].items())

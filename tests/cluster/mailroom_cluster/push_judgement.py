@@ -21,13 +21,18 @@ class Push:
 
 @dataclass(frozen=True, slots=True)
 class PushReport:
-    """`reset` broke within `RESET_WITHIN_S` of a killed gateway pod; `unanswered` broke at another time."""
+    """`reset` broke within `RESET_WITHIN_S` of a killed gateway pod; `unanswered` broke at another time.
+
+    `unanswered_after_s` are the seconds from the first push on, and how long each had waited: beside the faults' times
+    they say which of them broke it.
+    """
 
     total: int
     in_time: int
     late: int
     reset: int
     unanswered: int
+    unanswered_after_s: list[tuple[float, float]]
     statuses: dict[int, int]
     p50_s: float
     p999_s: float
@@ -53,6 +58,8 @@ def judge_pushes(pushes: Iterable[Push], gateway_killed_at: Sequence[float]) -> 
     answered = [push for push in seen if push.status is not None]
     broken = [push for push in seen if push.status is None]
     reset = [push for push in broken if _is_after_kill(push, gateway_killed_at)]
+    unanswered = [push for push in broken if push not in reset]
+    began_at = min((push.started_at for push in seen), default=0.0)
     durations = sorted(push.duration_s for push in answered)
     in_time = sum(duration <= ANSWER_WITHIN_S for duration in durations)
     statuses: dict[int, int] = {}
@@ -64,7 +71,8 @@ def judge_pushes(pushes: Iterable[Push], gateway_killed_at: Sequence[float]) -> 
         in_time=in_time,
         late=len(answered) - in_time,
         reset=len(reset),
-        unanswered=len(broken) - len(reset),
+        unanswered=len(unanswered),
+        unanswered_after_s=[(round(push.started_at - began_at, 1), round(push.duration_s, 3)) for push in unanswered],
         statuses=dict(sorted(statuses.items())),
         p50_s=_find_quantile(durations, 0.5),
         p999_s=_find_quantile(durations, 0.999),

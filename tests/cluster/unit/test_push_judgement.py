@@ -33,6 +33,7 @@ def test_a_connection_that_broke_while_no_gateway_was_killed_is_a_missing_answer
     broken = [Push(500.0, 0.01, None)] * 50
     report = judge_pushes([*GOOD, *broken], [100.0])
     assert (report.reset, report.unanswered) == (0, 50)
+    assert report.unanswered_after_s[0] == (500.0, 0.01)
     (violation,) = report.find_violations()
     assert "50 without an answer" in violation
 

@@ -18,7 +18,7 @@ import reportlab
 from PIL import Image, ImageChops, ImageDraw, ImageFilter, ImageFont
 
 RECEIPTS = 50
-FOR_RULES, REPORTED = "receipt", "reported"
+FOR_RULES, REPORTED = "receipt", "left out"
 _FONTS = Path(reportlab.__file__).with_name("fonts")
 
 
@@ -155,7 +155,7 @@ class _Writer:
 
 def _print_lines(rows: list[tuple[str, str]], random: Random) -> Image.Image:
     size = random.randint(15, 22)
-    font = _choose_font(size, random)
+    font = _choose_font(size, random, "".join(left + right for left, right in rows))
     width = int(size * 22)
     paper = Image.new("L", (width + 2 * size, int(size * 1.6 * (len(rows) + 3))), 245)
     draw = ImageDraw.Draw(paper)
@@ -166,13 +166,13 @@ def _print_lines(rows: list[tuple[str, str]], random: Random) -> Image.Image:
     return paper
 
 
-def _choose_font(size: int, random: Random) -> ImageFont.FreeTypeFont:
+def _choose_font(size: int, random: Random, text: str) -> ImageFont.FreeTypeFont:
     name = random.choice(["Vera.ttf", "VeraBd.ttf", None])
-    if name is None:
+    if name is None and text.isascii():  # Pillow's own font has no other letters
         font = ImageFont.load_default(size)
         assert isinstance(font, ImageFont.FreeTypeFont)
         return font
-    return ImageFont.truetype(_FONTS / name, size)
+    return ImageFont.truetype(_FONTS / (name or "Vera.ttf"), size)
 
 
 def _spoil(paper: Image.Image, random: Random) -> Image.Image:

@@ -129,20 +129,21 @@ def build_service_app(
             503, "A dependency did not answer in time", "Try again later.", headers=after
         ).build_response()
 
-    async def answer_invalid_value(request: Request, error: Exception) -> Response:
-        # A NUL in an id, a date beyond the calendar: well-formed for HTTP, and nothing that a database can hold.
-        log.warning("request_value_not_storable", path=request.url.path, error=type(error).__name__)
-        return HTTPProblem(422, "The request is not valid", "A value of it cannot exist here.").build_response()
-
     kinds: tuple[type[Exception], ...] = (OverflowError, *invalid_value_errors)
     for kind in kinds:
-        app.add_exception_handler(kind, answer_invalid_value)
+        app.add_exception_handler(kind, _answer_invalid_value)
 
     @app.exception_handler(Exception)
     async def answer_failure(_request: Request, _error: Exception) -> Response:
         return HTTPProblem(500, "Something failed here").build_response()  # starlette raises it again: see _ServiceApp
 
     return app
+
+
+async def _answer_invalid_value(request: Request, error: Exception) -> Response:
+    # A NUL in an id, a date beyond the calendar: well-formed for HTTP, and nothing that a database can hold.
+    log.warning("request_value_not_storable", path=request.url.path, error=type(error).__name__)
+    return HTTPProblem(422, "The request is not valid", "A value of it cannot exist here.").build_response()
 
 
 def _add_health_routes(app: FastAPI, stopping: asyncio.Event, health: Health) -> None:

@@ -47,6 +47,7 @@ from mailroom_common.kafka.schemas_topic import SchemaDirectory
 from mailroom_common.kafka.windowed import WindowedConsumer
 from mailroom_common.migrations import require_current_schema
 from mailroom_common.outbox import Outbox, OutboxRelay
+from mailroom_common.parser.pool import ParserPool
 from mailroom_common.parser.scratch_folder import open_scratch_folder
 from mailroom_common.parser.worker_pool import open_worker_pool
 from mailroom_common.postgres import open_pool
@@ -78,17 +79,7 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
         # From here on Kafka is waited for, and `/readyz` says so.
         serving = await stack.enter_async_context(asyncio.TaskGroup())
         serving.create_task(serve_service_app(web, settings, process))
-        # Before the first record: a worker whose parser processes are not confined must take nothing in.
-        parser = await stack.enter_async_context(
-            open_worker_pool(
-                settings,
-                process,
-                blobs=find_blob_folder(settings),
-                scratch=scratch,
-                readers=READER_MODULES,
-                reasons=READER_REASONS,
-            )
-        )
+        parser = await stack.enter_async_context(_open_parser(settings, process, scratch))
         pictures = await _open_picture_reader(stack, settings, scratch)
         codec = Codec()
         producer = await stack.enter_async_context(EventProducer(settings, codec, client_id=process.name))
@@ -114,6 +105,9 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
         processor = _build_processor(
             settings, leases, blobs, partial(open_local_readers, parser), pictures, assistant, providers
         )
+        # Documents whose answer is awaited, and those in OCR, hold no parser process: others are read meanwhile.
+        loops = settings.parser_processes + settings.ocr_processes
+        loops += settings.llm_concurrent if assistant is not None else 0
         started.set()
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(schemas.follow_topic(stopping))
@@ -124,12 +118,21 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
             tasks.create_task(run_backlog_report(leases, stopping))
             tasks.create_task(run_event_retention(events, timedelta(days=settings.document_event_days), stopping))
             tasks.create_task(run_upload_sweep(UploadSweeper(pool, blob_store), stopping))
-            # Documents whose answer is awaited, and those in OCR, hold no parser process: others are read meanwhile.
-            loops = settings.parser_processes + settings.ocr_processes
-            loops += settings.llm_concurrent if assistant is not None else 0
             for number in range(loops):
                 schedule = LaneSchedule(number, loops)
                 tasks.create_task(run_document_worker(processor, leases, listener, stopping, schedule))
+
+
+def _open_parser(settings: WorkerSettings, process: Process, scratch: Path) -> AbstractAsyncContextManager[ParserPool]:
+    """Opened before the first record: a worker whose parser processes are not confined must take nothing in."""
+    return open_worker_pool(
+        settings,
+        process,
+        blobs=find_blob_folder(settings),
+        scratch=scratch,
+        readers=READER_MODULES,
+        reasons=READER_REASONS,
+    )
 
 
 def _build_consumer(

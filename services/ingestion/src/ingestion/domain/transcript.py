@@ -54,6 +54,12 @@ class TextCell:
     confidence: float = 1.0
     word_confidences: tuple[float, ...] = ()
 
+    def list_words(self) -> list[tuple[str, float]]:
+        """Its words, each as certain as it was read."""
+        words = self.text.split()
+        each = self.word_confidences if len(self.word_confidences) == len(words) else [self.confidence] * len(words)
+        return list(zip(words, each, strict=True))
+
 
 @dataclass(frozen=True)
 class TextLine:

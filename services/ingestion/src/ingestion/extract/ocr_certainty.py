@@ -6,13 +6,15 @@ from datetime import date
 from decimal import Decimal
 
 from ingestion.domain.invoice import Invoice
+from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.trade import Trade
 from ingestion.domain.transcript import TextCell, TextLine, Transcript
 from ingestion.extract import values
 
-_CERTAIN = 0.9  # of the least certain word beside a value
+_CERTAIN = 0.96  # of the least certain word that says a value; on blurred receipts wrong ones have up to 0.95
+_MAX_WORDS = 60  # of a line; of a longer one all count
 _NUMBER = re.compile(r"\d+(?:[.,'’]\d+)*")
-_CERTAIN_NAME = 0.8  # a name with a wrong letter is still recognized; an amount is another one
+_CERTAIN_NAME = 0.97  # nothing else confirms a name: no sum, no check digit
 
 
 def was_read_by_ocr(transcript: Transcript) -> bool:
@@ -25,7 +27,10 @@ def find_uncertain_fields(invoice: Invoice, transcript: Transcript) -> list[str]
     A letter more or less, or a point taken for a comma, makes another amount that looks as good: a total has to be the
     sum of its parts, or be printed twice.
     """
-    uncertain = [name for name, is_written, least in _list_checks(invoice) if _measure(transcript, is_written) < least]
+    # No sum and no check digit says whether a name is right: of an unclear page none is believed.
+    is_unclear = ReviewReason.OCR_UNCERTAIN in transcript.unread
+    uncertain = ["supplier_name"] if is_unclear else []
+    uncertain += [name for name, is_written, least in _list_checks(invoice) if _measure(transcript, is_written) < least]
     if invoice.total_gross is not None and not _is_confirmed(invoice.total_gross, invoice, transcript):
         uncertain.append("total_gross")
     return list(dict.fromkeys(uncertain))
@@ -110,18 +115,13 @@ def _list_cells(transcript: Transcript) -> Iterator[TextCell]:
 
 def _measure_words(cells: Sequence[TextCell], is_written: Callable[[str], bool]) -> float:
     """How certain the least certain word is of those that say the value: what stands beside them does not count."""
-    words = [word for cell in cells for word in _list_words(cell)]
-    while len(words) > 1 and is_written(_join(words[1:])):
-        del words[0]
-    while len(words) > 1 and is_written(_join(words[:-1])):
-        del words[-1]
+    words = [word for cell in cells for word in cell.list_words()]
+    if len(words) <= _MAX_WORDS:
+        while len(words) > 1 and is_written(_join(words[1:])):
+            del words[0]
+        while len(words) > 1 and is_written(_join(words[:-1])):
+            del words[-1]
     return min((confidence for _, confidence in words), default=0.0)
-
-
-def _list_words(cell: TextCell) -> list[tuple[str, float]]:
-    words = cell.text.split()
-    each = cell.word_confidences if len(cell.word_confidences) == len(words) else [cell.confidence] * len(words)
-    return list(zip(words, each, strict=True))
 
 
 def _join(words: Sequence[tuple[str, float]]) -> str:

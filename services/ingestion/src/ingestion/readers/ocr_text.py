@@ -1,6 +1,7 @@
 """From pieces of text with their corners on a picture to lines, as a text layer gives them."""
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,6 +11,7 @@ Quad = tuple[tuple[float, float], ...]
 """The corners of a piece of text: upper left, upper right, lower right, lower left."""
 
 _SAME_LINE = 0.5  # of the lower of two pieces: so far apart their middles may stand
+_GLUED_RATE = re.compile(r"(?<=[^\W\d_]{2})(?=\d{1,2}(?:[.,]\d{1,2})?\s?%)")
 _LEVEL_RATIO = 2.0  # width to height, from which on a piece tells how askew the page is
 
 
@@ -24,6 +26,7 @@ class ReadText:
 
 def build_read_text(quad: Quad, letters: Sequence[tuple[str, float]]) -> ReadText:
     """A word is as certain as its letters are on the average."""
+    letters = _part_rates(letters)
     words: list[list[float]] = [[]]
     for letter, certainty in letters:
         if letter.isspace():
@@ -33,6 +36,15 @@ def build_read_text(quad: Quad, letters: Sequence[tuple[str, float]]) -> ReadTex
     certainties = [sum(word) / len(word) for word in words if word]
     text = " ".join("".join(letter for letter, _ in letters).split())
     return ReadText(quad, text, tuple(round(certainty, 3) for certainty in certainties))
+
+
+def _part_rates(letters: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:
+    """`VAT20 %` as two words: the narrow blank before a rate is what is overlooked most."""
+    starts = {match.start() for match in _GLUED_RATE.finditer("".join(letter for letter, _ in letters))}
+    parted = []
+    for place, letter in enumerate(letters):
+        parted += [(" ", 1.0), letter] if place in starts else [letter]
+    return parted
 
 
 def build_text_lines(page: int, texts: Sequence[ReadText], points_per_pixel: float) -> list[TextLine]:

@@ -12,7 +12,7 @@ REVIEW = DocumentOutcome(status=ResultStatus.NEEDS_REVIEW, reason=ReviewReason.N
 SCAN = Transcript(PDF, 1, unread=(ReviewReason.NO_TEXT_LAYER,), pictured_pages=(0,))
 
 
-def line(text: str, *, page: int = 0, top: float = 10.0, confidence: float = 0.95) -> TextLine:
+def line(text: str, *, page: int = 0, top: float = 10.0, confidence: float = 0.99) -> TextLine:
     return TextLine(page, top, 10.0, (TextCell(text, 0.0, 50.0, confidence),))
 
 
@@ -81,7 +81,7 @@ def test_the_empty_back_of_a_sheet_was_read() -> None:
 
 
 def test_a_picture_whose_letters_are_guessed_is_read_with_doubt() -> None:
-    read = ReadPages([0], [line("lnv0ice", confidence=0.5)])
+    read = ReadPages([0], [line("lnv0ice", confidence=0.97)])
     assert add_read_pages(SCAN, read).unread == (ReviewReason.OCR_UNCERTAIN,)
 
 

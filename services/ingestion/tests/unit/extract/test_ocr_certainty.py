@@ -3,6 +3,7 @@ from datetime import date
 from decimal import Decimal
 
 from ingestion.domain.invoice import Invoice
+from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.trade import Direction, Trade
 from ingestion.domain.transcript import TextCell, Transcript
 from ingestion.extract.ocr_certainty import find_uncertain_fields, find_uncertain_trade_values, was_read_by_ocr
@@ -70,6 +71,11 @@ def test_a_total_that_nothing_confirms_is_uncertain_however_clear_it_is() -> Non
     rows = [row for row in ROWS if not row.startswith(("Subtotal", "VAT"))]
     assert find_uncertain_fields(alone, build_transcript(rows=rows)) == ["total_gross"]
     assert find_uncertain_fields(alone, build_transcript(rows=[*rows, "Card  116.85"])) == []
+
+
+def test_a_name_on_an_unclear_page_is_uncertain_however_clear_it_seems() -> None:
+    unclear = replace(build_transcript(), unread=(ReviewReason.OCR_UNCERTAIN,))
+    assert find_uncertain_fields(INVOICE, unclear) == ["supplier_name"]
 
 
 def test_a_text_layer_was_not_read_by_ocr() -> None:

@@ -48,6 +48,12 @@ def test_each_word_is_as_certain_as_its_letters_are() -> None:
     assert build_read_text(quad(0, 0, 9), letters) == ReadText(quad(0, 0, 9), "No 78", (0.8, 0.5))
 
 
+def test_a_rate_is_a_word_of_its_own() -> None:
+    for text, parted in (("BTW21 %", "BTW 21 %"), ("VAT19,6%", "VAT 19,6%"), ("A4 100%", "A4 100%")):
+        found = build_read_text(quad(0, 0, 9), [(letter, 0.9) for letter in text])
+        assert (found.text, len(found.word_confidences)) == (parted, len(parted.split()))
+
+
 def test_a_cell_is_as_certain_as_its_least_certain_word() -> None:
     (line,) = build_text_lines(0, [ReadText(quad(0, 0, 90), "No 78", (0.8, 0.5))], 0.5)
     assert (line.cells[0].confidence, line.cells[0].word_confidences) == (0.5, (0.8, 0.5))
