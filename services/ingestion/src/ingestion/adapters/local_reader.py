@@ -7,6 +7,7 @@ from typing import Any, Protocol, TypeVar
 
 import orjson
 
+from ingestion.domain.evidence import MAX_BOXES, EvidenceBox
 from ingestion.domain.invoice import DOCUMENT_TYPES, Invoice, InvoiceLine
 from ingestion.domain.reasons import DocumentSkipReason, ReviewReason
 from ingestion.domain.routing import Classification, Extraction
@@ -22,12 +23,14 @@ READER_MODULES = (
     "ingestion.readers.document",
     "ingestion.extract.rule_based",
     "ingestion.extract.trades.note",
+    "ingestion.extract.evidence_boxes",
     "ingestion.extract.page_evidence",
     "ingestion.extract.trade_evidence",
 )
 READER_REASONS = frozenset([*DocumentSkipReason, *ReviewReason])
 
 _INVOICE_FIELDS, _LINE_FIELDS = Invoice().to_json().keys(), InvoiceLine().to_json().keys()
+_FIELDS_WITH_BOXES = frozenset({*_INVOICE_FIELDS, *TRADE_FIELDS})
 _MAX_NAME_CHARACTERS = 100  # of a reader, of a field
 
 T = TypeVar("T")
@@ -78,7 +81,7 @@ class LocalReader:
 
     async def extract_fields(self, transcript: Transcript) -> Extraction:
         return await self._parser.run_reader(
-            "ingestion.extract.rule_based:extract_invoice", orjson.dumps(transcript.to_json()), _decode_extraction
+            "ingestion.extract.evidence_boxes:extract_invoice", orjson.dumps(transcript.to_json()), _decode_extraction
         )
 
 
@@ -95,7 +98,7 @@ class LocalNoteReader:
 
     async def extract_fields(self, transcript: Transcript) -> Extraction:
         return await self._parser.run_reader(
-            "ingestion.extract.trades.note:extract_trades", orjson.dumps(transcript.to_json()), _decode_trades
+            "ingestion.extract.evidence_boxes:extract_trades", orjson.dumps(transcript.to_json()), _decode_trades
         )
 
 
@@ -109,7 +112,8 @@ def _decode_transcript(answer: Any) -> Transcript:
     _require(transcript.e_invoice is None or isinstance(transcript.e_invoice, dict))
     orjson.dumps(transcript.e_invoice)  # the next reader is given it
     _require(all(isinstance(cell.text, str) for line in transcript.lines for cell in line.cells))
-    _require(all(isinstance(page, int) and page >= 0 for page in transcript.pictured_pages))
+    pages = (*transcript.pictured_pages, *transcript.part_starts)
+    _require(all(isinstance(page, int) and page >= 0 for page in pages))
     return transcript
 
 
@@ -139,6 +143,7 @@ def _decode_extraction(answer: Any) -> Extraction:
         answer["reader"],
         tuple(doubts),
         _decode_unseen(answer["unseen"]),
+        boxes=_decode_boxes(answer),
     )
 
 
@@ -163,8 +168,21 @@ def _decode_trades(answer: Any) -> Extraction:
         Trade.from_json(trade).adds_up()  # routing asks this too, and must not fail then
     share = _decode_share(answer["confidence"])
     return Extraction(
-        answer["document_type"], fields, share, answer["reader"], tuple(doubts), _decode_unseen(answer["unseen"])
+        answer["document_type"],
+        fields,
+        share,
+        answer["reader"],
+        tuple(doubts),
+        _decode_unseen(answer["unseen"]),
+        boxes=_decode_boxes(answer),
     )
+
+
+def _decode_boxes(answer: Any) -> tuple[EvidenceBox, ...]:
+    _require(len(answer["boxes"]) <= MAX_BOXES)
+    boxes = tuple(map(EvidenceBox.from_list, answer["boxes"]))
+    _require(all(box.field.rpartition(".")[2] in _FIELDS_WITH_BOXES for box in boxes))
+    return boxes
 
 
 def _decode_share(value: Any) -> float:

@@ -27,7 +27,11 @@ _HISTORY_ENTRY = {
     "recorded_at": "2026-11-28T13:10:00.000Z",
 }
 
+_BOX = {"field": "total_gross", "page": 1, "x": 482.0, "y": 611.5, "width": 51.3, "height": 11.0}
+_ONE = {**_DOCUMENT, "evidence": {"unit": "pt", "origin": "top_left", "boxes": [_BOX]}, "attachments": []}
+
 HISTORY_EXAMPLE = _answer({"items": [_HISTORY_ENTRY], "next_cursor": None})
 LIST_EXAMPLE = _answer({"items": [_DOCUMENT], "next_cursor": None})
-DOCUMENT_EXAMPLE = _answer({**_DOCUMENT, "attachments": []})
-UPLOAD_EXAMPLE = _answer({**_DOCUMENT, "status": "pending", "extraction": None, "attachments": []}, 201)
+DOCUMENT_EXAMPLE = _answer(_ONE)
+UPLOAD_EXAMPLE = _answer({**_ONE, "status": "pending", "extraction": None, "evidence": None}, 201)
+ACCEPTED_EXAMPLE = _answer(_ONE, 202)

@@ -12,19 +12,23 @@ import mailroom_gmail
 import mailroom_outlook
 from ingestion.adapters.blobs import StoredDocumentBlobs
 from ingestion.adapters.document_events import PgEventLog
+from ingestion.adapters.document_passwords import PasswordSweeper
 from ingestion.adapters.intakes import PgIntakeStore
 from ingestion.adapters.leases import PgDocumentLeases
 from ingestion.adapters.local_reader import READER_MODULES, READER_REASONS, open_local_readers
 from ingestion.adapters.model_budget import PgModelBudget
 from ingestion.adapters.notify_listener import NotifyListener
 from ingestion.adapters.ocr_reader import OCRReader
+from ingestion.adapters.order_matching import PgOrderMatcher
 from ingestion.adapters.rereads import PgRereads
+from ingestion.adapters.trade_announcements import PgTradeAnnouncements
 from ingestion.adapters.uploads import UploadSweeper
 from ingestion.app.language_model import open_assistant
 from ingestion.app.ocr import build_ocr_reader, open_ocr_pool
 from ingestion.domain.document import AttemptPolicy
 from ingestion.domain.extraction_router import ExtractionRouter
 from ingestion.domain.lanes import LaneSchedule
+from ingestion.domain.order_matching import OrderTolerances
 from ingestion.handlers.archive_document import PDFArchiver
 from ingestion.handlers.assist_reading import ReadingAssistant
 from ingestion.handlers.process_document import DocumentProcessor
@@ -36,6 +40,9 @@ from ingestion.worker_loops import (
     run_document_worker,
     run_event_numbering,
     run_event_retention,
+    run_order_matching,
+    run_password_sweep,
+    run_trade_announcements,
     run_upload_sweep,
 )
 from mailroom_common.blobs import find_blob_folder, open_blob_store
@@ -90,11 +97,17 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
         outbox = Outbox(SCHEMA, codec)
         listener = NotifyListener(
             settings.database_url,
-            [Channel.DOCUMENT_DUE, Channel.EVENT_UNNUMBERED],
+            [Channel.DOCUMENT_DUE, Channel.EVENT_UNNUMBERED, Channel.TRADES_CHANGED],
             application_name=f"{process.name}-listener",
         )
         events = PgEventLog(pool)
-        leases = PgDocumentLeases(pool, outbox, duration=timedelta(seconds=settings.document_lease_s), clock=utc_now)
+        leases = PgDocumentLeases(
+            pool,
+            outbox,
+            duration=timedelta(seconds=settings.document_lease_s),
+            clock=utc_now,
+            password_keys=settings.password_keys,
+        )
         recorder = AttachmentRecorder(PgIntakeStore(pool, outbox, utc_now), PgRereads(pool), blobs)
         dead_letters = DeadLetterWriter(producer, process.name)
         consumer = _build_consumer(settings, recorder, codec, schemas, dead_letters)
@@ -115,9 +128,14 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
             tasks.create_task(OutboxRelay(settings.database_url, SCHEMA, producer).run_relay(stopping))
             tasks.create_task(listener.run_listener(stopping))
             tasks.create_task(run_event_numbering(events, listener, stopping))
+            announcements = PgTradeAnnouncements(pool, outbox, utc_now)
+            tasks.create_task(run_trade_announcements(announcements, listener, stopping))
+            matcher = PgOrderMatcher(pool, OrderTolerances(settings.order_tolerances))
+            tasks.create_task(run_order_matching(matcher, listener, stopping))
             tasks.create_task(run_backlog_report(leases, stopping))
             tasks.create_task(run_event_retention(events, timedelta(days=settings.document_event_days), stopping))
             tasks.create_task(run_upload_sweep(UploadSweeper(pool, blob_store), stopping))
+            tasks.create_task(run_password_sweep(PasswordSweeper(pool), stopping))
             for number in range(loops):
                 schedule = LaneSchedule(number, loops)
                 tasks.create_task(run_document_worker(processor, leases, listener, stopping, schedule))

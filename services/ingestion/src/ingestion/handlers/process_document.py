@@ -4,6 +4,7 @@ import asyncio
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -163,7 +164,7 @@ class DocumentProcessor:
             if file.sha256 != lease.content_sha256:
                 raise BlobMismatch(f"the blob of document {lease.document_id} has other content")
             outcome = await self._read_document(lease, file)
-            trades = [Trade.from_json(trade) for trade in outcome.list_trades()]
+            trades = [Trade.from_json(trade) for trade in lease.find_standing_outcome(outcome).list_trades()]
             return await self._archiver.archive_document(lease, file, outcome, trades)
 
     async def _read_document(self, lease: DocumentLease, file: FetchedFile) -> DocumentOutcome:
@@ -174,7 +175,10 @@ class DocumentProcessor:
         try:
             purpose = ReadingPurpose(lease.profile, lease.doc_source_id, self._router)
             open_readers = partial(self._open_readers, lease.profile)
-            reading = await read_document_with_pictures(open_readers, self._pictures, file.path, purpose)
+            password = None if lease.password is None else lease.password.text
+            reading = await read_document_with_pictures(
+                open_readers, self._pictures, file.path, purpose, password=password
+            )
         except UnreadableFile as error:
             return routing.route_unreadable(error.reason)
         except ParserLimitReached as error:
@@ -191,11 +195,14 @@ class DocumentProcessor:
         if reading.pictures_error is not None:
             # A picture ended its OCR process or reached its limit; the document goes to review with what was read.
             log.warning("pictures_not_read", document_id=lease.document_id, reason=str(reading.pictures_error))
-        # What a picture shows with doubt, a model that is given those very words cannot confirm.
-        if self._assistant is None or reading.outcome.reason is ReviewReason.OCR_UNCERTAIN:
+        # What a picture shows with doubt, a model that is given those very words cannot confirm. What its sender has
+        # locked is shown to nobody else.
+        is_for_us_alone = lease.password is not None or reading.outcome.reason is ReviewReason.OCR_UNCERTAIN
+        if self._assistant is None or is_for_us_alone:
             return reading.outcome
         # The parser process was given back: a model's answer takes longer than many documents.
         assisted = await self._assistant.assist_outcome(lease, file, reading.outcome, reading.transcript)
+        assisted = replace(assisted, boxes=reading.outcome.boxes)
         return self._router.require_confidence(assisted, lease.doc_source_id)
 
     async def _finish_document(self, lease: DocumentLease, outcome: DocumentOutcome) -> None:
@@ -220,10 +227,12 @@ class DocumentProcessor:
         if former.archive_path is not None:
             # The copy was written by an earlier reading, and is kept whatever this one says.
             outcome = outcome.with_archive_path(former.archive_path)
-        standing = outcome if outcome.is_reading else former
+        standing = outcome if outcome.takes_place_of(former) else former
+        if standing is former and outcome.archive_path is not None:
+            standing = former.with_archive_path(outcome.archive_path)
         if not await self._leases.finish_document(lease, standing):
             raise LeaseLost(lease.document_id)
-        ending = "failed" if not outcome.is_reading else "unchanged" if standing == former else "changed"
+        ending = "failed" if not outcome.takes_place_of(former) else "unchanged" if standing == former else "changed"
         INGESTION_DOCUMENTS_REREAD.labels(ending).inc()
         log.info(
             "reread_finished",

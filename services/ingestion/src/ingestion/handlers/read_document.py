@@ -36,12 +36,15 @@ class ReadingPurpose:
 _AS_INVOICE = ReadingPurpose()
 
 
-async def read_document(readers: DocumentReaders, file: Path, purpose: ReadingPurpose = _AS_INVOICE) -> DocumentReading:
-    """
+async def read_document(
+    readers: DocumentReaders, file: Path, purpose: ReadingPurpose = _AS_INVOICE, *, password: str | None = None
+) -> DocumentReading:
+    """`password` opens a locked file.
+
     Raises:
         UnreadableFile, ParserLimitReached, ParserCrashed: as `Transcriber`.
     """
-    transcript = await readers.transcriber.transcribe_file(file)
+    transcript = await readers.transcriber.transcribe_file(file, password=password)
     return DocumentReading(await read_transcript(readers, transcript, purpose), transcript)
 
 

@@ -19,8 +19,10 @@ async def read_document_with_pictures(
     pictures: PictureReader | None,
     file: Path,
     purpose: ReadingPurpose | None = None,
+    *,
+    password: str | None = None,
 ) -> DocumentReading:
-    """`pictures` is None where OCR is switched off.
+    """`pictures` is None where OCR is switched off; `password` opens a locked file.
 
     The parser process of the first look is given back before OCR begins: a digital document may have it meanwhile.
     Pictures are read until the document is whole. A picture that ends its OCR process costs what it shows, and not what
@@ -33,11 +35,11 @@ async def read_document_with_pictures(
     """
     purpose = purpose or ReadingPurpose()
     async with open_readers() as readers:
-        reading = await read_document(readers, file, purpose)
+        reading = await read_document(readers, file, purpose, password=password)
     if pictures is None or not needs_ocr(reading.outcome, reading.transcript):
         return reading
     try:
-        async with aclosing(pictures.read_pictures(file, reading.transcript)) as transcripts:
+        async with aclosing(pictures.read_pictures(file, reading.transcript, password=password)) as transcripts:
             async for transcript in transcripts:
                 reading = await _read_again(open_readers, transcript, purpose)
                 if not needs_ocr(reading.outcome, transcript):

@@ -37,6 +37,7 @@ def test_every_reason_says_whether_the_document_was_read() -> None:
         ReviewReason.TRADES_NOT_READ,
         ReviewReason.TRADE_CANCELLED,
         ReviewReason.SEVERAL_E_INVOICES,
+        ReviewReason.SEVERAL_INVOICES,
     }
     assert {str(reason) for reason in ReviewReason} == UNREAD_REASONS | {str(reason) for reason in by_content}
 

@@ -212,9 +212,9 @@ class DyingSite:
                 site.reach("after the copy")
 
         class Reading(FakeReading):
-            async def transcribe_file(self, file: Path) -> Transcript:
+            async def transcribe_file(self, file: Path, *, password: str | None = None) -> Transcript:
                 site.reach("read")
-                return await super().transcribe_file(file)
+                return await super().transcribe_file(file, password=password)
 
         reading = Reading(
             Transcript.from_rows(["Invoice 1"]), extraction=Extraction("invoice", FIELDS, 0.9, "reader/1")

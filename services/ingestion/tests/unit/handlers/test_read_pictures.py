@@ -37,12 +37,14 @@ class FakePictures:
 
     def __init__(self, reading: FakeReading, *answers: Transcript | Exception) -> None:
         self.given = 0
+        self.passwords: list[str | None] = []
         self._reading = reading
         self._answers = answers
 
     async def read_pictures(
         self, file: Path, transcript: Transcript, *, password: str | None = None
     ) -> AsyncGenerator[Transcript, None]:
+        self.passwords.append(password)
         for answer in self._answers:
             assert self._reading.opened == self._reading.closed, "the parser process is held while OCR works"
             if isinstance(answer, Exception):
@@ -51,8 +53,8 @@ class FakePictures:
             yield answer
 
 
-async def read(reading: FakeReading, pictures: FakePictures | None) -> DocumentReading:
-    return await read_document_with_pictures(reading.open_readers, pictures, Path("scan.png"))
+async def read(reading: FakeReading, pictures: FakePictures | None, *, password: str | None = None) -> DocumentReading:
+    return await read_document_with_pictures(reading.open_readers, pictures, Path("scan.png"), password=password)
 
 
 async def test_a_picture_is_read_while_no_parser_process_waits_for_it() -> None:
@@ -114,3 +116,10 @@ async def test_an_ocr_process_that_somebody_killed_is_tried_again() -> None:
     reading = FakeReading(SCAN)
     with pytest.raises(ParserCrashed):
         await read(reading, FakePictures(reading, ParserCrashed("signal 9", killed=True)))
+
+
+async def test_the_pictures_of_a_locked_file_are_read_with_its_password_too() -> None:
+    reading = FakeReading(SCAN, NO_INVOICE)
+    pictures = FakePictures(reading, TEXT)
+    await read(reading, pictures, password="secret")
+    assert (reading.passwords, pictures.passwords) == (["secret"], ["secret"])
