@@ -18,7 +18,7 @@ from ingestion.domain.model_question import ModelQuestion
 from ingestion.domain.page_picture import DrawnPage
 from ingestion.domain.review import Review
 from ingestion.domain.routing import Classification, Extraction
-from ingestion.domain.trade import Direction
+from ingestion.domain.trade import Direction, Trade
 from ingestion.domain.transcript import Transcript
 from mailroom_common.events import AttachmentStored
 
@@ -277,6 +277,10 @@ class PageChecker(Protocol):
         Raises:
             ParserLimitReached, ParserCrashed, UnreadableFile: as `Transcriber`.
         """
+        ...
+
+    async def check_trades(self, transcript: Transcript, trades: Sequence[Trade]) -> list[frozenset[str]]:
+        """For each trade the names of fields whose value is not on the page. Raises as `check_invoice`."""
         ...
 
 
