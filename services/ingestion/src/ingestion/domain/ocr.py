@@ -12,7 +12,14 @@ from mailroom_common.events import ResultStatus
 _OWN_TEXT = 250
 # A page whose letters are less certain than this on the average is a photograph, or too poor a picture.
 _READABLE = 0.8
-_PICTURED = frozenset({ReviewReason.NO_TEXT_LAYER, ReviewReason.TEXT_GARBLED, ReviewReason.IMAGE_NEEDS_OCR})
+_PICTURED = frozenset(
+    {
+        ReviewReason.NO_TEXT_LAYER,
+        ReviewReason.TEXT_NOT_VISIBLE,
+        ReviewReason.TEXT_GARBLED,
+        ReviewReason.IMAGE_NEEDS_OCR,
+    }
+)
 
 
 def needs_ocr(outcome: DocumentOutcome, transcript: Transcript) -> bool:
@@ -44,12 +51,15 @@ def add_read_pages(transcript: Transcript, pages: Sequence[int], lines: Iterable
     left = tuple(page for page in transcript.pictured_pages if page not in by_page)
     if left and ReviewReason.PAGES_NOT_READ not in unread:
         unread.append(ReviewReason.PAGES_NOT_READ)
+    if not all(line.is_visible for line in others):
+        unread.insert(0, ReviewReason.TEXT_NOT_VISIBLE)
     ordered = sorted([*others, *found], key=lambda line: line.page)
     return replace(transcript, lines=tuple(ordered), unread=tuple(unread), pictured_pages=left)
 
 
 def _list_lines(transcript: Transcript, page: int) -> list[TextLine]:
-    return [line for line in transcript.lines if line.page == page]
+    """What OCR has read takes the place of what nobody sees."""
+    return [line for line in transcript.lines if line.page == page and line.is_visible]
 
 
 def _join_lines(own: Sequence[TextLine], read: Sequence[TextLine]) -> list[TextLine]:

@@ -39,7 +39,7 @@ def extract_invoice(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
     page could not be compared with its XML, or is not certain enough to be believed."""
     transcript = Transcript.from_json(orjson.loads(file.read()))
     if transcript.e_invoice is not None:
-        return _extract_from_xml(transcript, transcript.e_invoice)
+        return _extract_from_xml(transcript.drop_hidden_lines(), transcript.e_invoice)
     invoice, kind = read_invoice(transcript)
     is_ocr = was_read_by_ocr(transcript)
     is_uncertain = is_ocr and bool(find_uncertain_fields(invoice, transcript))
