@@ -82,7 +82,7 @@ def write_as_small_as_a_dot(canvas: Canvas) -> None:
 def write_under_another_line(canvas: Canvas) -> None:
     """White letters among those of a line that is seen: the ink at their place is not theirs."""
     canvas.setFillColor(_WHITE)
-    canvas.drawString(40, 703.5, ACCOUNT)
+    canvas.drawString(40, 704.5, ACCOUNT)
     canvas.setFillColor(_BLACK)
     canvas.drawString(38, 700, "Goods stay ours until they are paid in full")
 
