@@ -61,7 +61,8 @@ IDENTITIES = (
 )
 ROLES = sorted({identity.database_role for identity in IDENTITIES if identity.database_role})
 # Who reads mailboxes, and so encrypts and decrypts their tokens; who stores documents; who answers the API.
-WITH_TOKENS = {"subscription-manager", "sync-worker"}
+# Ingestion seals passwords of locked documents with them.
+WITH_TOKENS = {"subscription-manager", "sync-worker", "ingestion-worker", "ingestion-api"}
 WITH_BLOBS = ("sync-worker", "ingestion-worker", "ingestion-api")
 WITH_API = {"subscription-manager", "sync-api", "ingestion-api"}
 

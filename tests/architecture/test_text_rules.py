@@ -4,14 +4,16 @@ A regular expression does its steps in C, where nothing counts them. What is ass
 a text of sixteen times the length may take twice sixteen times as long, above a floor that is far beyond any noise.
 """
 
+import asyncio
 import gc
 import io
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from pathlib import Path
 
 import httpx
@@ -19,12 +21,18 @@ import orjson
 import pytest
 from code_rules import Module
 
+import ingestion.api.form_file as form_file
 import ingestion.domain.archive as archive
 import ingestion.domain.search_words as search_words
+import ingestion.domain.supplier_accounts as supplier_accounts
+import ingestion.extract.evidence_boxes as evidence_boxes
 import ingestion.extract.rule_based as rule_based
+import ingestion.extract.template_reading as template_reading
+import ingestion.extract.trades.note as note
 import ingestion.readers.einvoice as einvoice
 import ingestion.readers.page_pictures as page_pictures
 import ingestion.readers.pdf_text as pdf_text
+import ingestion.readers.ubl as ubl
 import mailroom_common.providers.charsets as charsets
 import mailroom_common.providers.headers as headers
 import mailroom_common.providers.http as http
@@ -42,6 +50,7 @@ import sync_engine.domain.untrusted_text as untrusted_text
 import sync_engine.readers.cms as cms
 import sync_engine.readers.mime as mime
 import webhook_gateway.api.graph_body as graph_body
+from ingestion.domain.invoice import Invoice
 from ingestion.domain.transcript import TextCell, TextLine, Transcript
 from mailroom_common.errors import MailroomError
 from mailroom_common.events import Profile, SourceFilter
@@ -104,7 +113,52 @@ def page_of(text: str) -> Transcript:
 
 def read_page(text: str) -> object:
     file = orjson.dumps(page_of(text).to_json())
-    return rule_based.classify_document(io.BytesIO(file), {}), rule_based.extract_invoice(io.BytesIO(file), {})
+    return rule_based.classify_document(io.BytesIO(file), {}), evidence_boxes.extract_invoice(io.BytesIO(file), {})
+
+
+def read_form(text: str) -> object:
+    line = text.replace("\n", " ")
+
+    async def stream() -> AsyncIterator[bytes]:
+        yield f"--b\r\nContent-Disposition: form-data; name={line}; filename*0*={line}\r\n\r\n{text}".encode()
+        yield f"{text}\r\n--b\r\nContent-Disposition: {line[:8000]}\r\n\r\n{text}\r\n--b--".encode()
+
+    async def read() -> str | None:
+        file = await form_file.read_form_file(stream(), b"b")
+        return file.filename
+
+    with suppress(form_file.BadForm):
+        form_file.find_boundary(f"multipart/form-data; boundary={line}")
+    with suppress(form_file.BadForm):
+        return asyncio.run(read())
+    return None
+
+
+def read_ubl(text: str) -> object:
+    safe = text.replace("&", "").replace("<", "")
+    seller = f"<PartyName><Name>{safe}</Name></PartyName><PartyTaxScheme><CompanyID>{safe}</CompanyID>"
+    seller += "<TaxScheme><ID>VAT</ID></TaxScheme></PartyTaxScheme>"
+    xml = f"""<Invoice xmlns="urn:oasis:names:specification:ubl:schema:xsd:Invoice-2"><ID>{safe}</ID>
+        <IssueDate>{safe}</IssueDate><AccountingSupplierParty><Party>{seller}</Party></AccountingSupplierParty>
+        <PaymentMeans><PayeeFinancialAccount><ID>{safe}</ID></PayeeFinancialAccount></PaymentMeans>
+        <LegalMonetaryTotal><PayableAmount>{safe}</PayableAmount></LegalMonetaryTotal></Invoice>"""
+    return ubl.parse_ubl_xml(xml.encode())
+
+
+def read_notes(text: str) -> object:
+    """As a page, and as a statement whose every line begins a trade: `16.12 Kauf 1`."""
+    rows = [text[start : start + 120] for start in range(0, min(len(text), 7_200), 120)]
+    anchored = Transcript.from_rows(["Kontoauszug", *(f"16.12 Kauf {row} 2,00 3,00 6,00" for row in rows)])
+    return note.read_note(page_of(text).lines), note.read_note(anchored.lines)
+
+
+def read_supplier(text: str) -> object:
+    return supplier_accounts.find_supplier_account({"supplier_name": text, "vat_id": text, "iban": text})
+
+
+def learn_layout(text: str) -> object:
+    invoice = Invoice(supplier_name=text[:20], invoice_number=text[:2], total_gross=Decimal(1), issue_date=date.min)
+    return template_reading.build_template(page_of(text), invoice, "invoice", None)
 
 
 def read_e_invoice(text: str) -> object:
@@ -195,11 +249,16 @@ def read_wait(text: str) -> object:
 RULES = {
     "archive names": Rule("ingestion.domain.archive", archive.sanitize_file_stem),
     "archive senders": Rule("ingestion.domain.archive", archive.encode_sender_address),
+    "suppliers": Rule("ingestion.domain.supplier_accounts", read_supplier),
     "search words": Rule("ingestion.domain.search_words", search_words.fold_words),
     "pages": Rule("ingestion.extract", read_page),
+    "layouts": Rule("ingestion.extract.template_reading", learn_layout),
+    "forms": Rule("ingestion.api.form_file", read_form),
+    "notes": Rule("ingestion.extract.trades", read_notes),
     "garbled layers": Rule("ingestion.readers.page_pictures", lambda text: page_pictures.is_garbled(text, 0)),
     "placeholders": Rule("ingestion.readers.pdf_text", pdf_text.is_placeholder),
     "e-invoices": Rule("ingestion.readers.einvoice", read_e_invoice),
+    "e-invoices in UBL": Rule("ingestion.readers.ubl", read_ubl),
     "charsets": Rule("mailroom_common.providers.charsets", charsets.find_codec),
     "headers": Rule("mailroom_common.providers.headers", headers.decode_words),
     "addresses": Rule("mailroom_common.providers.headers", headers.parse_address),
@@ -233,11 +292,14 @@ RULES = {
 
 # What is read there is our own, an operator's, or has a form that was checked before.
 NOT_UNTRUSTED = {
-    "ingestion.api.review",  # an operator's IBAN of 50 characters, and a header by a pattern without repeats
+    "ingestion.api.review",  # an operator's IBAN of 50 characters
+    "ingestion.api.versions",  # a header, by a pattern without repeats
+    "ingestion.domain.trade_matching",  # 200 characters at most, and an ISIN
     "ingestion.handlers.record_attachment",  # our own events
     "mailroom_cli.outside_checks",  # what an operator writes
     "mailroom_cli.replay",  # what an operator writes
     "mailroom_cli.settings",  # settings
+    "mailroom_cli.trade_pairs",  # what an operator writes
     "mailroom_cli.terminal",  # one class of characters, each of which is replaced
     "mailroom_common.blobs",  # settings
     "mailroom_common.index_migrations",  # migrations of ours

@@ -11,6 +11,7 @@ from mailroom_cli import (
     doctor,
     documents,
     migrations,
+    orders,
     parked,
     read,
     replay,
@@ -19,6 +20,7 @@ from mailroom_cli import (
     subscriptions,
     tail,
     topics,
+    trades,
 )
 from mailroom_cli.terminal import print_text
 from mailroom_common.errors import Fatal, MailroomError, Retryable
@@ -35,6 +37,8 @@ app.add_typer(topics.app)
 app.add_typer(replay.app)
 app.add_typer(parked.app)
 app.add_typer(documents.app)
+app.add_typer(trades.app)
+app.add_typer(orders.app)
 app.add_typer(dlq.app)
 
 

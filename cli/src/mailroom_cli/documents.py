@@ -10,6 +10,7 @@ import typer
 from mailroom_cli.site_api import JSON, SiteAPI, open_site_api, quote_segment
 from mailroom_cli.source_views import find_source_id, print_columns, print_json
 from mailroom_cli.terminal import print_line
+from mailroom_cli.trade_pairs import correct_trades
 from mailroom_common.errors import Rejected
 
 app = typer.Typer(name="documents", no_args_is_help=True, help="Documents, and what people decide about them.")
@@ -45,6 +46,14 @@ _LIST_EXAMPLES = """Examples:
 _CORRECT_EXAMPLES = """Examples:
 
   mailroom documents correct 6b2b7a0e-8a53-5a0e-8a58-3b1c8a7f2d10 total_gross=119.00 due_date=2026-12-27 --version 1
+
+  mailroom documents correct 6b2b7a0e-8a53-5a0e-8a58-3b1c8a7f2d10 trades.0.quantity=10 trades.1=
+"""
+_LOCKED_EXAMPLES = """Examples:
+
+  mailroom documents password 6b2b7a0e-8a53-5a0e-8a58-3b1c8a7f2d10
+
+  mailroom documents password 6b2b7a0e-8a53-5a0e-8a58-3b1c8a7f2d10 < password.txt
 """
 _EXPORT_EXAMPLES = """Examples:
 
@@ -96,11 +105,17 @@ def correct_document(
     comment: Comment = None,
     reviewer: Reviewer = None,
 ) -> None:
-    """The document says this instead."""
-    given = {name: value or None for name, value in map(_split_pair, fields)}
+    """The document says this instead. Of a contract note: trades.N.FIELD=VALUE, N from 0; trades.N= takes one away."""
+    given: JSON = {name: value or None for name, value in map(_split_pair, fields)}
     body: JSON = {"action": "correct"}
     if document_type := given.pop("document_type", None):
         body["document_type"] = document_type
+    if of_trades := {name: given.pop(name) for name in tuple(given) if name.startswith("trades.")}:
+        with open_site_api() as api:
+            seen = api.call("GET", f"/documents/{quote_segment(document_id)}")
+        # What is corrected are the trades of this version, whichever was seen before.
+        version = seen["version"] if version is None else version
+        given["trades"] = correct_trades((seen["extraction"] or {}).get("trades") or [], of_trades)
     if given:
         body["fields"] = given
     _decide(document_id, body, version, comment, reviewer)
@@ -112,6 +127,18 @@ def reject_document(
 ) -> None:
     """The document is nothing for its doc source."""
     _decide(document_id, {"action": "reject"}, version, comment, reviewer)
+
+
+@app.command("password", epilog=_LOCKED_EXAMPLES)
+def give_password(document_id: DocumentId) -> None:
+    """Read a locked document again with its password, which is asked for, or taken from standard input.
+
+    It is no argument: those are shown to everybody on this machine, and kept by the shell.
+    """
+    password = _ask_password()
+    with open_site_api() as api:
+        api.call("POST", f"/documents/{quote_segment(document_id)}/password", body={"password": password})
+    print_line(f"It is read again with this password. What came of it: mailroom documents show {document_id}")
 
 
 @app.command("upload")
@@ -148,6 +175,14 @@ def export_documents(
         with output.open("wb") as file:
             for chunk in api.stream_content("/documents/export", query):
                 file.write(chunk)
+
+
+def _ask_password() -> str:
+    if sys.stdin.isatty():
+        return str(typer.prompt("Password", hide_input=True))
+    if password := sys.stdin.readline().rstrip("\r\n"):
+        return password
+    raise Rejected("standard input has no password in its first line")
 
 
 def _decide(document_id: str, decision: JSON, version: int | None, comment: str | None, reviewer: str | None) -> None:

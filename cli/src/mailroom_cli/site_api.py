@@ -26,6 +26,8 @@ _PAGE_ITEMS = "200"
 _SERVICE_OF_PATH = {
     "/doc-sources": "subscription_manager",
     "/documents": "ingestion",
+    "/trades": "ingestion",
+    "/pending-orders": "ingestion",
     "/messages": "sync_engine",
     "/sync-runs": "sync_engine",
     "/sync-states": "sync_engine",

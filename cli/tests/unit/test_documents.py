@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 from mailroom_cli import documents
 from mailroom_cli.__main__ import app
 from mailroom_cli.site_api import SiteAddress, SiteAPI
+from mailroom_common.errors import Rejected
 
 ID = "6b2b7a0e-8a53-5a0e-8a58-3b1c8a7f2d10"
 DOCUMENT = {
@@ -70,6 +71,19 @@ def test_a_correction_gives_fields_and_takes_them_away(calls: list[httpx.Request
     }
 
 
+def test_a_correction_of_trades_gives_them_whole(calls: list[httpx.Request], monkeypatch: pytest.MonkeyPatch) -> None:
+    trades = [{"quantity": "1", "isin": "X"}, {"quantity": "2"}]
+    monkeypatch.setitem(DOCUMENT, "extraction", {"trades": trades})
+    run("correct", ID, "trades.0.quantity=10", "trades.1=", "trades.2.is_cancellation=true", "trades.0.isin=")
+    assert [call.method for call in calls] == ["GET", "POST"]
+    assert calls[-1].headers["if-match"] == '"3"'
+    assert json.loads(calls[-1].content)["fields"] == {
+        "trades": [{"quantity": "10", "isin": None}, {"is_cancellation": True}]
+    }
+    for wrong in ("trades.x.quantity=1", "trades.0=1", "trades.0.is_cancellation=maybe"):
+        assert isinstance(run("correct", ID, wrong).exception, Rejected)
+
+
 def test_what_is_no_pair_is_refused_before_any_call(calls: list[httpx.Request]) -> None:
     assert run("correct", ID, "total").exit_code != 0
     assert calls == []
@@ -97,3 +111,13 @@ def test_an_export_is_written_as_it_comes(calls: list[httpx.Request], tmp_path: 
         {"status": "completed", "format": "csv"},
         {"format": "jsonl"},
     ]
+
+
+def test_a_password_comes_from_standard_input_and_from_no_argument(calls: list[httpx.Request]) -> None:
+    result = CliRunner().invoke(app, ["documents", "password", ID], input="open sesame\n")
+    assert (calls[0].method, calls[0].url.path) == ("POST", f"/documents/{ID}/password")
+    assert json.loads(calls[0].content) == {"password": "open sesame"}
+    assert "sesame" not in result.output
+    assert run("password", ID, "open sesame").exit_code != 0
+    assert run("password", ID).exit_code != 0
+    assert len(calls) == 1

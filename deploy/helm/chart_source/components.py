@@ -96,7 +96,7 @@ COMPONENTS = (
         "ingestion",
         ("python", "-m", "ingestion", "api"),
         (ingestion.settings.DocumentsAPISettings,),
-        routes=("/documents",),
+        routes=("/documents", "/trades", "/pending-orders"),
     ),
     Component(
         "syncEngineCoalescer",

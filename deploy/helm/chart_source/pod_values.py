@@ -170,7 +170,12 @@ class ComponentsValues(Values):
         default=_component(**_API_PODS), description="Owns doc sources, consent and subscriptions."
     )
     ingestion_api: ComponentValues = Field(
-        default=_component(**_API_PODS), description="Serves documents and their event stream."
+        default=_component(
+            **_API_PODS,
+            # A parser process of 512 MiB beside the API itself, which draws the pages that somebody looks at.
+            resources={"requests": {"cpu": "100m", "memory": "256Mi"}, "limits": {"memory": "1Gi"}},
+        ),
+        description="Serves documents and their event stream.",
     )
     sync_engine_coalescer: ComponentValues = Field(
         default=_component(), description="Turns bursts of notifications into one sync request."

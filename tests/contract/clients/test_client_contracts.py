@@ -123,6 +123,7 @@ async def test_what_graph_is_asked_and_answers_is_in_its_contract(
     ids = [(await sandbox.control.deliver_mail(source, ADDRESS))[0] for source in mails()]
     position = await whole_round(client, mailbox, inbox.folder_id)
     await client.list_modified(mailbox, START_AT)
+    await client.list_received(mailbox, inbox.folder_id, START_AT, datetime.now(UTC))
     await read_all(client, mailbox, ids)
     await sandbox.control.delete_message(ADDRESS, ids[0])
     position = await whole_round(client, mailbox, inbox.folder_id, position)

@@ -1,6 +1,6 @@
 """`make eval`: reads samples with the worker's readers, prints what was right, and writes docs/quality.md.
 
-    python -m reading_quality [--samples FOLDER] [--write PAGE] [--details]
+    python -m reading_quality [--samples FOLDER] [--write PAGE] [--details] [--family NAME]...
 
 E-invoices are read twice: as they are, and their page without its XML. So are contract notes: for their trades, and as
 what they are to an invoice mailbox: nothing.
@@ -29,12 +29,13 @@ from mailroom_common.parser import ParserCrashed, ParserLimitReached, Unreadable
 from mailroom_common.parser.pool import ParserPool
 from mailroom_common.settings import ParserSettings, load_settings
 from reading_quality.drawn_families import DrawnInvoice, draw_families
+from reading_quality.drawn_notes import DrawnNote, draw_notes
 from reading_quality.drawn_receipts import DrawnReceipt, draw_receipts
 from reading_quality.judging import Verdict, choose_values_of_page, judge_reading
 from reading_quality.page_drawing import draw_text, read_text_file
 from reading_quality.report import CountedTrades, Judged, Passed, build_report
 from reading_quality.samples import NoSamples, Sample, find_samples
-from reading_quality.trade_judging import LEFT_OUT_BROKERS, has_same_trades, judge_single_trade, list_trades
+from reading_quality.trade_judging import LEFT_OUT_BROKERS, ODD_TRUTHS, has_same_trades, judge_single_trade, list_trades
 
 _CHECKOUT = Path(__file__).parents[3]
 SAMPLES = Path(os.environ.get("MAILROOM_SAMPLES", _CHECKOUT.parent / "shared" / "samples"))
@@ -57,10 +58,10 @@ def main(arguments: Sequence[str]) -> int:
     except NoSamples as error:
         sys.stderr.write(f"{error}\n")
         return 2
-    evaluation = asyncio.run(_read_samples(samples, details=options.details))
+    evaluation = asyncio.run(_read_samples(samples, options.family, details=options.details))
     page = build_report(evaluation.judged, evaluation.passed, evaluation.counted)
     sys.stdout.write(page)
-    if options.write is not None:
+    if options.write is not None and not options.family:
         options.write.write_text(page)
     return 0
 
@@ -70,20 +71,33 @@ def _parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--samples", type=Path, default=SAMPLES, help="a folder with an index.json")
     parser.add_argument("--write", type=Path, help="the page to write")
     parser.add_argument("--details", action="store_true", help="each field that is not right, to stderr")
+    parser.add_argument(
+        "--family",
+        action="append",
+        default=[],
+        help="only families whose name begins so (`consorsbank`, `fr-1`), which takes seconds; nothing is written",
+    )
     return parser.parse_args(arguments)
 
 
-async def _read_samples(samples: Sequence[Sample], *, details: bool) -> Evaluation:
+async def _read_samples(samples: Sequence[Sample], families: Sequence[str], *, details: bool) -> Evaluation:
+    def is_asked(family: str) -> bool:
+        return not families or family.startswith(tuple(families))
+
     evaluation = Evaluation([], [], [])
     with tempfile.TemporaryDirectory() as folder:
         parser = load_settings(ParserSettings)
         async with open_reading_pool(parser) as pool, open_ocr_reader(load_settings(OCRSettings), parser) as ocr:
-            for sample in samples:
+            for sample in (sample for sample in samples if is_asked(sample.family)):
                 await _read_sample(pool, ocr, _draw_sample(sample, Path(folder)), evaluation, details)
-            for number, receipt in enumerate(draw_receipts()):
+            for number, receipt in enumerate(draw_receipts() if is_asked("receipt") else ()):
                 await _read_receipt(pool, ocr, receipt, Path(folder) / f"receipt-{number:02}.jpg", evaluation, details)
             for number, invoice in enumerate(draw_families()):
-                await _read_drawn(pool, invoice, Path(folder) / f"{invoice.family}-{number}.pdf", evaluation, details)
+                if is_asked(invoice.family):
+                    file = Path(folder) / f"{invoice.family}-{number}.pdf"
+                    await _read_drawn(pool, invoice, file, evaluation, details)
+            for note in (note for note in draw_notes() if is_asked(note.family)):
+                await _read_drawn_note(pool, note, Path(folder) / f"{note.family}.pdf", evaluation, details)
     return evaluation
 
 
@@ -134,6 +148,7 @@ async def _read_note(pool: ParserPool, sample: Sample, evaluation: Evaluation, d
             expected,
             reading["status"],
             reading["reason"],
+            is_odd=f"{sample.family}-{sample.path.stem.removeprefix(f'{sample.family}-')}" in ODD_TRUTHS,
         )
     )
     trades = sample.truth["trades"]
@@ -163,6 +178,26 @@ async def _read_drawn(
     evaluation.passed.append(Passed(part, invoice.family, file.name, "process", reading["status"], reading["reason"]))
     # Of what is left out only the sums are shown.
     _add(evaluation, judged, reading, details and not invoice.is_left_out, invoice.truth)
+
+
+async def _read_drawn_note(
+    pool: ParserPool, note: DrawnNote, file: Path, evaluation: Evaluation, details: bool
+) -> None:
+    file.write_bytes(draw_text(note.text))  # noqa: ASYNC240  # nothing else runs meanwhile
+    reading = await read_file(pool, file, Profile.CONTRACT_NOTE)
+    split = "left-out families" if note.is_left_out else "families that rules were made on"
+    part = f"drawn notes, {split}"
+    evaluation.passed.append(Passed(part, note.family, file.name, "process", reading["status"], reading["reason"]))
+    trades = note.truth["trades"]
+    if len(trades) == 1:
+        judgement = judge_single_trade(note.truth, reading)
+        judged = Judged(part, note.family, file.name, judgement, reading.get("pages", 1), reading["seconds"])
+        _add(evaluation, judged, _flatten(reading), details and not note.is_left_out, trades[0])
+    else:
+        is_right = has_same_trades(trades, list_trades(reading))
+        evaluation.counted.append(
+            CountedTrades(part, file.name, len(trades), is_right, reading["status"] == "completed")
+        )
 
 
 async def _read_receipt(

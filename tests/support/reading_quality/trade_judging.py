@@ -18,6 +18,17 @@ LEFT_OUT_BROKERS = frozenset(
         "umweltbankag",
     }
 )
+# Documents whose truth is odd: it gives no trade, or says skip, where purchases, sales or cancellations are printed,
+# since the program that it was made for does not import them from there.
+ODD_TRUTHS = frozenset(
+    {
+        *(f"consorsbank-Kontoauszug0{number}" for number in (1, 2, 3)),
+        *(f"deutschebank-Kauf0{number}" for number in (3, 4, 5, 6)),
+        *(f"quirinbankag-Depotauszug0{number}" for number in (5, 6)),
+        "dadatbankenhaus-StornoKontoauszug01",
+        "oldenburgischelandesbankag-Kontoauszug01",
+    }
+)
 # What a trade is booked by.
 MAIN_FIELDS = ("isin", "direction", "trade_date", "quantity", "settled_amount")
 TRADE_FIELDS = (*MAIN_FIELDS, "currency", "gross_amount", "fees", "taxes", "wkn", "ticker")

@@ -56,6 +56,7 @@ _GROUPS = {
     "KafkaSettings": "Kafka",
     "DatabaseSettings": "Postgres",
     "TokenSettings": "Postgres",
+    "OptionalSealingSettings": "Postgres",
     "BlobSettings": "Files",
     "CABundleSettings": "Calls to providers",
     "TLSSettings": "Calls to providers",

@@ -25,5 +25,13 @@ def test_an_invoice_that_is_skipped_and_a_note_that_is_kept_are_not_right() -> N
         Passed("notes", "bank", "4.pdf", "skip", "skipped", "not_an_invoice"),
     ]
     page = build_report([], passed)
-    assert "| invoices | 2 | 50.0 % | b 1 |" in page
-    assert "| notes | 2 | 50.0 % | bank 1 |" in page
+    assert "| invoices | 2 | 50.0 % | 50.0 % | 1 | b 1 |" in page
+    assert "| notes | 2 | 50.0 % | 50.0 % | 0 | bank 1 |" in page
+
+
+def test_what_is_expected_oddly_is_shown_apart() -> None:
+    passed = [
+        Passed("notes", "bank", "1.pdf", "skip", "needs_review", None, is_odd=True),
+        Passed("notes", "bank", "2.pdf", "skip", "skipped", "no_trade"),
+    ]
+    assert "| notes | 2 | 50.0 % | 100.0 % | 0 | bank 1 |" in build_report([], passed)

@@ -56,6 +56,11 @@ class PostboxMail:
         modified = [mail for mail in account.mails.values() if mail.received_at >= since]
         return SummaryPage(tuple(summary_of(mail) for mail in sorted(modified, key=lambda mail: mail.received_at)))
 
+    async def list_received(self, mailbox: Mailbox, _folder_id: str, since: datetime, until: datetime) -> SummaryPage:
+        account = await self._open_account(mailbox)
+        received = [mail for mail in account.mails.values() if since <= mail.received_at <= until]
+        return SummaryPage(tuple(summary_of(mail) for mail in sorted(received, key=lambda mail: mail.received_at)))
+
     async def fetch_message(
         self,
         mailbox: Mailbox,

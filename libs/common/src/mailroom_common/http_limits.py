@@ -10,6 +10,9 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 # Our requests are a few KB; webhook-gateway answers a slow body itself, and sooner.
 REQUEST_TIMEOUT_S = 20.0
+# What came of a body lengthens that time at this rate: 25 MB may come over a line of half a megabit in 13 minutes, and
+# whoever sends nothing more is cut off by what it has sent so far.
+MIN_BODY_BYTES_PER_S = 32 * 1024
 # Of a request without its body: head, trailers, and the frames of its chunks.
 MAX_OVERHEAD_BYTES = 64 * 1024
 # Sent ahead on one connection while an earlier one is answered.
@@ -24,6 +27,8 @@ class LimitedHttpProtocol(HttpToolsProtocol):
     _request_timer: asyncio.TimerHandle | None = None
     _write_timer: asyncio.TimerHandle | None = None
     _overhead_bytes = 0
+    _body_bytes = 0
+    _request_began_s = 0.0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         super().connection_made(transport)
@@ -48,6 +53,7 @@ class LimitedHttpProtocol(HttpToolsProtocol):
 
     def on_body(self, body: bytes) -> None:
         self._overhead_bytes -= len(body)
+        self._body_bytes += len(body)
         super().on_body(body)
 
     def on_message_complete(self) -> None:
@@ -73,7 +79,16 @@ class LimitedHttpProtocol(HttpToolsProtocol):
 
     def _start_request_timer(self) -> None:
         if self._request_timer is None:
-            self._request_timer = self.loop.call_later(REQUEST_TIMEOUT_S, self.transport.close)
+            self._body_bytes, self._request_began_s = 0, self.loop.time()
+            self._request_timer = self.loop.call_later(REQUEST_TIMEOUT_S, self._close_unless_body_comes)
+
+    def _close_unless_body_comes(self) -> None:
+        allowed_s = REQUEST_TIMEOUT_S + self._body_bytes / MIN_BODY_BYTES_PER_S
+        ends_in_s = self._request_began_s + allowed_s - self.loop.time()
+        if ends_in_s <= 0:
+            self.transport.close()
+        else:
+            self._request_timer = self.loop.call_later(ends_in_s, self._close_unless_body_comes)
 
     def _stop_request_timer(self) -> None:
         if self._request_timer is not None:

@@ -269,7 +269,8 @@ class TokenSettings(DatabaseSettings):
     # `postgresql://…` of schemas `mailroom_tokens` and `mailroom_quota`; `MAILROOM_DATABASE_URL` where it is not set.
     token_database_url: SecretStr = Field(default=SecretStr(""), validate_default=True)
     token_store: str = "postgres"  # noqa: S105  # Where grants are kept: `postgres`, there is no other yet.
-    # Keys that encrypt tokens at rest: comma-separated `id:base64 of 32 bytes`; the first encrypts, all decrypt.
+    # Keys that encrypt tokens, and passwords of locked documents, at rest: comma-separated `id:base64 of 32 bytes`; the
+    # first encrypts, all decrypt. Ingestion takes no passwords without them.
     token_keys: SecretStr
 
     @field_validator("token_database_url", mode="before")
@@ -284,6 +285,14 @@ class TokenSettings(DatabaseSettings):
         if value != "postgres":
             raise ValueError("only postgres is there yet")
         return value
+
+
+class OptionalSealingSettings(MailroomSettings):
+    """Of processes that seal what they keep for a while, and work without."""
+
+    # Keys that encrypt tokens, and passwords of locked documents, at rest: comma-separated `id:base64 of 32 bytes`; the
+    # first encrypts, all decrypt. Ingestion takes no passwords without them.
+    token_keys: SecretStr | None = None
 
 
 class BlobSettings(CABundleSettings):

@@ -268,6 +268,19 @@ async def test_request_that_trickles_is_cut_off(process: Process, monkeypatch: p
             await asyncio.wait({answer}, timeout=0.05)
 
 
+async def test_a_body_that_keeps_coming_has_the_time_that_it_takes(
+    process: Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http_limits, "REQUEST_TIMEOUT_S", 0.2)
+    monkeypatch.setattr(http_limits, "MIN_BODY_BYTES_PER_S", 0.1)  # each byte is worth ten seconds
+    async with connected(process) as (reader, writer), asyncio.timeout(30):
+        writer.write(b"POST /body HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{")
+        answer = asyncio.ensure_future(reader.readuntil(b"}"))
+        await asyncio.wait({answer}, timeout=0.5)  # longer than a request without it may take
+        writer.write(b"}")
+        assert (await answer).startswith(b"HTTP/1.1 200 ")
+
+
 async def test_head_without_end_is_refused(process: Process) -> None:
     async with connected(process) as (reader, writer), asyncio.timeout(30):
         # Little more than is taken: what is sent after the answer would meet a reset, and the answer be lost.

@@ -78,6 +78,11 @@ class GmailMail:
     async def list_modified(self, _mailbox: Mailbox, _since: datetime) -> SummaryPage:
         return SummaryPage(())
 
+    async def list_received(
+        self, _mailbox: Mailbox, _folder_id: str, _since: datetime, _until: datetime
+    ) -> SummaryPage:
+        return SummaryPage(())
+
     async def list_changes(
         self, mailbox: Mailbox, scope: str, start_at: datetime, *, position: str | None, page_token: str | None
     ) -> ChangePage:

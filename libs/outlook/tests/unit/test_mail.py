@@ -231,6 +231,49 @@ async def test_more_items_of_one_time_than_a_page_holds_do_not_stop_the_list(
     assert found.resume_after == at + timedelta(seconds=1)
 
 
+async def test_list_of_a_folder_tells_of_a_range_of_time_oldest_first_with_the_parts(
+    graph: GraphMail, wire: Any, outlook: Mailbox
+) -> None:
+    parts = [{"id": "a1", "name": "invoice.pdf"}]
+    wire.plays(page(item(1, attachments=parts), item(2, "2026-11-28T10:00:09.1234567Z", attachments=parts)))
+    since = datetime(2026, 11, 28, 10, tzinfo=UTC)
+    listed = await graph.list_received(outlook, "in/box", since, since + timedelta(seconds=9, microseconds=123456))
+    assert [len(summary.parts or ()) for summary in listed.summaries] == [1, 1]
+    assert listed.summaries[0].headers == {"list-unsubscribe": "<x>"}
+    assert listed.resume_after is None
+    (request,) = wire.requests
+    assert request.url.raw_path.startswith(b"/v1.0/users/user-1/mailFolders/in%2Fbox/messages?")
+    # The last one has a digit more than is read of it.
+    assert request.url.params["$filter"] == (
+        "receivedDateTime ge 2026-11-28T10:00:00Z and receivedDateTime lt 2026-11-28T10:00:10.123456Z"
+    )
+    assert request.url.params["$orderby"] == "receivedDateTime"
+    assert request.url.params["$expand"].startswith("attachments($select=id,name,")
+
+
+async def test_list_of_a_folder_goes_on_by_time_and_never_by_link(
+    graph: GraphMail, wire: Any, outlook: Mailbox
+) -> None:
+    wire.plays(
+        page(item(1), item(2, "2026-11-28T10:00:05Z"), nextLink="https://evil.example/v1.0/next"),
+        page(nextLink=f"{BASE}/users/user-1/messages?$skip=50"),
+    )
+    since, until = datetime(2026, 11, 28, 10, tzinfo=UTC), datetime(2026, 11, 29, tzinfo=UTC)
+    assert (await graph.list_received(outlook, "f", since, until)).resume_after == since + timedelta(seconds=5)
+    assert (await graph.list_received(outlook, "f", since, until)).resume_after == since
+    assert [request.url.host for request in wire.requests] == ["graph.example"] * 2
+
+
+async def test_list_of_a_folder_comes_without_the_parts_where_they_are_refused(
+    graph: GraphMail, wire: Any, outlook: Mailbox
+) -> None:
+    wire.plays(httpx.Response(400, json={"error": {"code": "BadRequest"}}), page(item(1)), page(item(2)))
+    for _ in range(2):
+        (summary,) = (await graph.list_received(outlook, "f", START_AT, START_AT)).summaries
+        assert (summary.parts, summary.headers) == (None, {"list-unsubscribe": "<x>"})
+    assert ["$expand" in request.url.params for request in wire.requests] == [True, False, False]
+
+
 async def test_item_in_an_odd_form_shows_what_can_be_read_of_it_and_hides_no_other(
     graph: GraphMail, wire: Any, outlook: Mailbox
 ) -> None:
@@ -360,7 +403,9 @@ async def test_parts_that_did_not_all_come_along_are_listed(
 async def test_delta_and_observed_mailbox_are_never_expanded(graph: GraphMail, wire: Any, outlook: Mailbox) -> None:
     wire.answer = lambda _request: page(item(1), deltaLink=f"{BASE}/d")
     await changes(graph, outlook)
-    await graph.list_modified(replace(outlook, profile=Profile.OBSERVATION), START_AT)
+    observed = replace(outlook, profile=Profile.OBSERVATION)
+    await graph.list_modified(observed, START_AT)
+    await graph.list_received(observed, "inbox-id", START_AT, START_AT)
     assert not any("$expand" in request.url.params for request in wire.requests)
 
 

@@ -20,7 +20,7 @@ class Service:
 
 WEBHOOK_GATEWAY = Service("webhook_gateway", "webhook_gateway", routes=("/webhooks", "/api/graph"))
 SUBSCRIPTION_MANAGER = Service("subscription_manager", "subscription_manager", routes=("/oauth", "/doc-sources"))
-INGESTION_API = Service("ingestion_api", "ingestion", "api", routes=("/documents",))
+INGESTION_API = Service("ingestion_api", "ingestion", "api", routes=("/documents", "/trades", "/pending-orders"))
 SYNC_ENGINE_API = Service(
     "sync_engine_api",
     "sync_engine",

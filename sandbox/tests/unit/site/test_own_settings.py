@@ -41,7 +41,8 @@ def test_a_secret_is_given_to_the_services_that_read_it_and_to_no_other(
     callers = {"subscription_manager", "sync_engine_worker"}
     apis = {"subscription_manager", "ingestion_api", "sync_engine_api"}
     blobs = {"sync_engine_worker", "ingestion_worker", "ingestion_api"}
-    assert _holders(environments, "MAILROOM_TOKEN_KEYS") == callers
+    # Ingestion seals the passwords of locked documents with them.
+    assert _holders(environments, "MAILROOM_TOKEN_KEYS") == callers | {"ingestion_worker", "ingestion_api"}
     assert _holders(environments, "MAILROOM_GOOGLE_CLIENT_SECRET") == callers
     assert _holders(environments, "MAILROOM_MICROSOFT_CLIENT_SECRET_FILE") == callers
     assert _holders(environments, "MAILROOM_API_KEYS") == apis

@@ -12,10 +12,13 @@ from typing import Any, NamedTuple, Protocol
 from ingestion.domain.document import DocumentLease, DocumentOutcome
 from ingestion.domain.invoice import Invoice
 from ingestion.domain.lanes import Lane
+from ingestion.domain.layout_template import LayoutTemplate, Lesson, StoredTemplate, TemplateId
 from ingestion.domain.model_answer import ModelReply, PageEvidence
 from ingestion.domain.model_question import ModelQuestion
+from ingestion.domain.page_picture import DrawnPage
 from ingestion.domain.review import Review
 from ingestion.domain.routing import Classification, Extraction
+from ingestion.domain.trade import Direction
 from ingestion.domain.transcript import Transcript
 from mailroom_common.events import AttachmentStored
 
@@ -100,9 +103,14 @@ class DocumentLeases(Protocol):
 
     async def renew_lease(self, lease: DocumentLease) -> bool: ...
 
-    async def finish_document(self, lease: DocumentLease, outcome: DocumentOutcome) -> bool:
+    async def finish_document(self, lease: DocumentLease, outcome: DocumentOutcome) -> DocumentOutcome | None:
         """Make the outcome final and emit the result of every attachment of the document, in one transaction. An
-        outcome that equals the former one repeats the former results."""
+        outcome that equals the former one repeats the former results.
+
+        Returns:
+            the outcome that the document has then: a person's decision stands, and an account that is new for its
+            supplier puts it to review.
+        """
         ...
 
     async def release_document(
@@ -168,7 +176,7 @@ class DocumentBlobs(Protocol):
 
 
 class Transcriber(Protocol):
-    async def transcribe_file(self, file: Path) -> Transcript:
+    async def transcribe_file(self, file: Path, *, password: str | None = None) -> Transcript:
         """
         Raises:
             UnreadableFile, ParserLimitReached, ParserCrashed: as `ParserPool.run_reader`.
@@ -184,13 +192,58 @@ class FieldExtractor(Protocol):
     async def extract_fields(self, transcript: Transcript) -> Extraction: ...
 
 
+class TemplateReader(Protocol):
+    """Templates in the parser process: all of it is untrusted text."""
+
+    async def measure_layout(self, transcript: Transcript) -> Sequence[int]:
+        """The features of its layout; none where no template is for it."""
+        ...
+
+    async def read_by_templates(
+        self, transcript: Transcript, extraction: Extraction, templates: Sequence[StoredTemplate]
+    ) -> Extraction | None:
+        """What the first template that fits makes of the general rules' reading; None where none fits."""
+        ...
+
+    async def learn_template(
+        self, transcript: Transcript, lesson: Lesson, former: LayoutTemplate | None
+    ) -> LayoutTemplate | None:
+        """None where the document teaches nothing."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentReaders:
-    """What reads one document, and no other: the next one gets readers of its own."""
+    """What reads one document, and no other: the next one gets readers of its own. `templates` None: it has none."""
 
     transcriber: Transcriber
     classifier: DocumentClassifier
     extractor: FieldExtractor
+    templates: TemplateReader | None = None
+
+
+class Templates(Protocol):
+    """What a tenant's documents have taught."""
+
+    async def has_templates(self, tenant_id: str) -> bool: ...
+
+    async def find_templates(self, tenant_id: str, features: Sequence[int]) -> Sequence[StoredTemplate]:
+        """Those of layouts that are alike, the likest first; a few."""
+        ...
+
+
+class Lessons(Protocol):
+    """Decided documents that a template is to be learned from."""
+
+    async def claim_lesson(self) -> Lesson | None:
+        """Claimed again after a while unless it is finished."""
+        ...
+
+    async def finish_lesson(
+        self, lesson: Lesson, learned: LayoutTemplate | None, *, former: TemplateId | None = None
+    ) -> None:
+        """Store what it taught, in the place of `former`. A decision that was taken meanwhile is another lesson."""
+        ...
 
 
 class LanguageModel(Protocol):
@@ -231,6 +284,7 @@ class Channel(StrEnum):
     DOCUMENT_DUE = "ingestion_document_due"  # a document may be claimable
     EVENT_UNNUMBERED = "ingestion_event_unnumbered"  # a document event has no number yet
     EVENT_NUMBERED = "ingestion_event_numbered"  # a document event has one: streams may look
+    TRADES_CHANGED = "ingestion_trades_changed"  # another document made something else of a document's trades
 
 
 class ChannelSignals(Protocol):
@@ -347,6 +401,172 @@ class DocumentReviews(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TradeFilter:
+    """A trade of the ledger has to match all that is given."""
+
+    document_id: str | None = None
+    doc_source_id: str | None = None
+    state: str | None = None
+    isin: str | None = None
+    traded_from: date | None = None
+    traded_to: date | None = None
+    changed_since: datetime | None = None
+    order_match: str | None = None
+    order_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TradeDecision:
+    """What a person says about a trade and another one: `is_same`, or two. `other_trade_id` None: the one that the
+    ledger holds it against. `version` is the one that the person saw."""
+
+    is_same: bool
+    other_trade_id: str | None
+    version: int
+    comment: str | None
+    reviewer: str | None
+    api_key_id: str
+
+
+class TradeDecisionRefused(Exception):
+    """The decision makes no sense for this trade; the message says why."""
+
+
+class TradeLedger(Protocol):
+    """The trades of a tenant as the API shows them (`domain/trade_views.py`)."""
+
+    async def list_trades(
+        self, tenant_id: str, wanted: TradeFilter, *, before: int | None, limit: int
+    ) -> tuple[Sequence[dict[str, Any]], int | None]:
+        """The newest first, and the position where the next page begins."""
+        ...
+
+    async def find_trade(self, tenant_id: str, trade_id: str) -> dict[str, Any] | None:
+        """With all statements of the trade, and what was decided about them."""
+        ...
+
+    async def decide_trade(self, tenant_id: str, trade_id: str, decision: TradeDecision) -> bool:
+        """Keep the decision, and judge anew all that are alike. False when the tenant has no such trade.
+
+        Raises:
+            StaleVersion: it has changed since the person looked.
+            TradeDecisionRefused
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewOrder:
+    """A pending order as it is sent; `external_id` names it, whatever it says."""
+
+    external_id: str
+    direction: Direction
+    quantity: Decimal
+    ordered_on: date
+    valid_until: date | None = None
+    isin: str | None = None
+    wkn: str | None = None
+    ticker: str | None = None
+    account: str | None = None
+    limit_price: Decimal | None = None
+    currency: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrderFilter:
+    """A pending order has to match all that is given."""
+
+    state: str | None = None
+    external_id: str | None = None
+    isin: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredOrders:
+    """How many orders were new, said something else than before, and were there already."""
+
+    created: int
+    updated: int
+    unchanged: int
+
+
+class PendingOrders(Protocol):
+    """Pending orders as the API shows them (`domain/order_views.py`): always those of one tenant."""
+
+    async def store_orders(self, tenant_id: str, orders: Sequence[NewOrder]) -> StoredOrders:
+        """All or none; an order that is there already gets what is said now."""
+        ...
+
+    async def list_orders(
+        self, tenant_id: str, wanted: OrderFilter, *, before: int | None, limit: int
+    ) -> tuple[Sequence[dict[str, Any]], int | None]:
+        """The newest first, and the position where the next page begins."""
+        ...
+
+    async def find_order(self, tenant_id: str, order_id: str) -> dict[str, Any] | None: ...
+
+    async def find_external(self, tenant_id: str, external_id: str) -> dict[str, Any] | None: ...
+
+    async def delete_order(self, tenant_id: str, order_id: str) -> dict[str, Any] | None:
+        """The order as it was; its trades are matched anew. None when the tenant has no such order."""
+        ...
+
+    async def name_order(self, tenant_id: str, trade_id: str, order_id: str | None, *, version: int) -> bool:
+        """A person says of which order a trade is; None: that is found by the rules again. False when the tenant has no
+        such trade.
+
+        Raises:
+            StaleVersion: it has changed since the person looked.
+            TradeDecisionRefused: there is no such order, or it is none of this trade.
+        """
+        ...
+
+
+class OrderMatcher(Protocol):
+    async def match_next(self) -> bool:
+        """Hold the orders and trades of a security against each other of which something changed. False when there is
+        none."""
+        ...
+
+
+class TradeAnnouncements(Protocol):
+    async def announce_next(self) -> bool:
+        """Tell the results of a document again whose trades another one made duplicates, or took back. False when there
+        is none."""
+        ...
+
+
+class PageDrawing(Protocol):
+    async def draw_page(self, tenant_id: str, file: Path, page: int) -> DrawnPage | None:
+        """The page, counted from 0; None where the file has no such page.
+
+        Raises:
+            UnreadableFile, ParserLimitReached, ParserCrashed: as `Transcriber`.
+            ParserUnconfined: no process may open a file here.
+            Unavailable: too many pages are waited for.
+        """
+        ...
+
+
+class DocumentPasswords(Protocol):
+    async def give_password(self, tenant_id: str, document_id: str, password: str, *, api_key_id: str) -> bool:
+        """Keep the password sealed until the document was read with it, which begins as soon as a worker is free.
+        False when the tenant has no such document.
+
+        Raises:
+            NoPasswordNeeded: the document is not locked, or not read yet.
+            TooManyPasswords
+        """
+        ...
+
+
+class UnusedPasswords(Protocol):
+    async def forget_old_passwords(self) -> int:
+        """Forget a batch of passwords that no reading used in time; how many it were."""
+        ...
+
+
 class ManualUploads(Protocol):
     """Uploads by hand, from before their first byte until their attachment is recorded."""
 
@@ -360,6 +580,12 @@ class ManualUploads(Protocol):
 class UnfinishedUploads(Protocol):
     async def sweep_upload(self) -> bool:
         """Delete the blob of one upload that was cut off long ago. False when there is none."""
+        ...
+
+
+class SupplierBackfill(Protocol):
+    async def write_missing_keys(self) -> int:
+        """Write what suppliers are known by into a batch of documents that were completed without; how many it were."""
         ...
 
 

@@ -1,6 +1,7 @@
 """The settings of each process, read from the environment."""
 
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
@@ -8,22 +9,26 @@ from pydantic import Field, SecretStr, ValidationInfo, field_validator
 from ingestion.domain.extraction_router import DEFAULT_TRADE_CONFIDENCE
 from ingestion.domain.model_use import ModelUses
 from ingestion.domain.ocr_alphabet import LANGUAGES
+from ingestion.domain.order_matching import MAX_TOLERATED_DAYS, OrderTolerance
 from mailroom_common.settings import (
     APISettings,
     BlobSettings,
     DatabaseSettings,
     KafkaSettings,
     MailroomSettings,
+    OptionalSealingSettings,
     ParserSettings,
     ProcessSettings,
     TLSSettings,
     build_conflict,
 )
+from mailroom_common.tokens.sealing import SealingKeys
 from mailroom_common.transport_security import HTTPSAddress
 
 _ANTHROPIC_URL = "https://api.anthropic.com"
 
 _MiB = 1024 * 1024
+_LONGEST_OPEN_DAYS = 366
 
 
 class OCRSettings(MailroomSettings):
@@ -52,6 +57,14 @@ class OCRSettings(MailroomSettings):
         if unknown := sorted({language.strip() for language in value.split(",")} - LANGUAGES):
             raise ValueError(f"has {', '.join(unknown)}, and should name some of {', '.join(sorted(LANGUAGES))}")
         return value
+
+
+class PasswordSettings(OptionalSealingSettings):
+    """Of passwords of locked documents, between their request and the reading that uses them."""
+
+    @property
+    def password_keys(self) -> SealingKeys | None:
+        return None if self.token_keys is None else SealingKeys.parse_keys(self.token_keys.get_secret_value())
 
 
 class LanguageModelSettings(TLSSettings):
@@ -121,8 +134,52 @@ def _find_model_mistake(given: Mapping[str, Any]) -> str | None:
     return None
 
 
+class OrderMatchingSettings(MailroomSettings):
+    """Of linking trades to pending orders."""
+
+    # JSON: doc source id, tenant, or `*` for all others → how far a trade may be from its pending order:
+    # `quantity_percent` (0), `price_percent` beyond the limit (0), `days` before it and after its last day (1), and
+    # `open_days` (30), how long an order is open that names no last day.
+    order_tolerances: dict[str, OrderTolerance] = Field(default_factory=dict)
+
+    @field_validator("order_tolerances", mode="before")
+    @classmethod
+    def _require_known_tolerances(cls, value: Any) -> Any:
+        """A name that is misspelt would otherwise be a tolerance that was never set."""
+        given = {
+            str(name)
+            for one in (value.values() if isinstance(value, dict) else ())
+            if isinstance(one, dict)
+            for name in one
+        }
+        if unknown := sorted(given - {field.name for field in fields(OrderTolerance)}):
+            raise ValueError(f"has {', '.join(unknown)}, which is no tolerance")
+        return value
+
+    @field_validator("order_tolerances")
+    @classmethod
+    def _require_small_tolerances(cls, value: dict[str, OrderTolerance]) -> dict[str, OrderTolerance]:
+        for name, one in value.items():
+            if not (0 <= one.quantity_percent <= 100 and 0 <= one.price_percent <= 100):
+                raise ValueError(f"has a percentage for {name} that is not from 0 to 100")
+            if not (0 <= one.days <= MAX_TOLERATED_DAYS and 0 <= one.open_days <= _LONGEST_OPEN_DAYS):
+                raise ValueError(
+                    f"has days for {name} that are not from 0 to {MAX_TOLERATED_DAYS}, "
+                    f"or open_days that are not from 0 to {_LONGEST_OPEN_DAYS}"
+                )
+        return value
+
+
 class WorkerSettings(
-    ProcessSettings, KafkaSettings, DatabaseSettings, BlobSettings, ParserSettings, OCRSettings, LanguageModelSettings
+    ProcessSettings,
+    KafkaSettings,
+    DatabaseSettings,
+    BlobSettings,
+    ParserSettings,
+    PasswordSettings,
+    OCRSettings,
+    LanguageModelSettings,
+    OrderMatchingSettings,
 ):
     http_port: int = 8085
     document_lease_s: float = Field(default=30, ge=1)  # a worker that died is taken over after at most so long
@@ -139,8 +196,14 @@ class WorkerSettings(
     document_event_days: float = Field(default=30, gt=0)
 
 
-class DocumentsAPISettings(ProcessSettings, DatabaseSettings, BlobSettings, APISettings):
+class DocumentsAPISettings(
+    ProcessSettings, DatabaseSettings, BlobSettings, APISettings, ParserSettings, PasswordSettings
+):
     http_port: int = 8082
+    parser_processes: int = Field(default=1, ge=1, le=64)  # as many pages are drawn at once
+    parser_memory_bytes: int = Field(default=512 * _MiB, ge=128 * _MiB)
+    parser_cpu_s: int = Field(default=10, ge=1)
+    parser_wall_s: float = Field(default=20, gt=0)
     # How long a browser's ticket for the event stream is valid.
     event_ticket_s: float = Field(default=60, gt=0)
     # Pause between two heartbeats of an idle event stream.

@@ -5,8 +5,19 @@ from collections.abc import Coroutine
 from datetime import timedelta
 
 from ingestion.domain.lanes import Lane, LaneSchedule
+from ingestion.handlers.learn_template import TemplateTeacher
 from ingestion.handlers.process_document import DocumentProcessor
-from ingestion.ports import Channel, ChannelSignals, DocumentLeases, EventLog, UnfinishedUploads
+from ingestion.ports import (
+    Channel,
+    ChannelSignals,
+    DocumentLeases,
+    EventLog,
+    OrderMatcher,
+    SupplierBackfill,
+    TradeAnnouncements,
+    UnfinishedUploads,
+    UnusedPasswords,
+)
 from mailroom_common.errors import Retryable
 from mailroom_common.logs import get_logger
 from mailroom_common.metrics import INGESTION_BACKLOG_AGE_S
@@ -20,6 +31,8 @@ _SHORTEST_PAUSE_S = 0.05
 _PAUSE_AFTER_FAILURE_S = 1.0
 _RETENTION_INTERVAL_S = 3600.0
 _BACKLOG_INTERVAL_S = 15.0
+_SUPPLIER_INTERVAL_S = 60.0
+_LESSON_INTERVAL_S = 5.0
 _STOP_GRACE_S = 2.0  # of the 8 s that a stopping process has
 
 
@@ -80,6 +93,34 @@ async def run_event_numbering(events: EventLog, signals: ChannelSignals, stoppin
         await signals.wait_for_signal(Channel.EVENT_UNNUMBERED, beyond=seen, timeout_s=_LONGEST_PAUSE_S)
 
 
+async def run_trade_announcements(
+    announcements: TradeAnnouncements, signals: ChannelSignals, stopping: asyncio.Event
+) -> None:
+    """Tell results again whose trades other documents changed. Several instances at once share them."""
+    while not stopping.is_set():
+        seen = signals.count_signals(Channel.TRADES_CHANGED)
+        try:
+            if await announcements.announce_next():
+                continue
+        except Retryable as error:
+            # Postgres is away; what changed is told when it is back.
+            log.warning("trade_announcement_deferred", reason=str(error))
+        await signals.wait_for_signal(Channel.TRADES_CHANGED, beyond=seen, timeout_s=_LONGEST_PAUSE_S)
+
+
+async def run_order_matching(matcher: OrderMatcher, signals: ChannelSignals, stopping: asyncio.Event) -> None:
+    """Hold pending orders and trades against each other once either of them changed. Several instances take turns."""
+    while not stopping.is_set():
+        seen = signals.count_signals(Channel.TRADES_CHANGED)
+        try:
+            if await matcher.match_next():
+                continue
+        except Retryable as error:
+            # Postgres is away; orders are matched when it is back.
+            log.warning("order_matching_deferred", reason=str(error))
+        await signals.wait_for_signal(Channel.TRADES_CHANGED, beyond=seen, timeout_s=_LONGEST_PAUSE_S)
+
+
 async def run_backlog_report(leases: DocumentLeases, stopping: asyncio.Event) -> None:
     """Report, as a metric, how long the oldest document waits that could be read, whoever is to read it."""
     while not stopping.is_set():
@@ -114,4 +155,44 @@ async def run_upload_sweep(uploads: UnfinishedUploads, stopping: asyncio.Event) 
         except Retryable as error:
             # Postgres or the blob store is away; the next round deletes what this one did not.
             log.warning("upload_sweep_deferred", reason=str(error))
+        await wait_for_event(stopping, _RETENTION_INTERVAL_S)
+
+
+async def run_supplier_backfill(suppliers: SupplierBackfill, stopping: asyncio.Event) -> None:
+    """Write what suppliers are known by into documents that were completed before there was such a thing, or by a
+    worker of an earlier release, in batches."""
+    while not stopping.is_set():
+        try:
+            while not stopping.is_set() and (count := await suppliers.write_missing_keys()):
+                log.info("supplier_keys_written", count=count)
+        except Retryable as error:
+            # Postgres is away; the next round writes what this one did not.
+            log.warning("supplier_keys_deferred", reason=str(error))
+        await wait_for_event(stopping, _SUPPLIER_INTERVAL_S)
+
+
+async def run_lessons(teacher: TemplateTeacher, stopping: asyncio.Event) -> None:
+    """Learn from decided documents, one after the other: nobody waits for it but the supplier's next invoice."""
+    while not stopping.is_set():
+        try:
+            if await _finish_or_cancel(teacher.learn_next(), stopping):
+                continue
+        except Retryable as error:
+            # Postgres, the blob store or this machine; the lesson is claimed again once its lease has ended.
+            log.warning("lesson_deferred", reason=str(error))
+        except Exception as error:  # noqa: BLE001  # the edge of one lesson: others go on
+            # A fault of ours; the lesson is tried again, five times at most, and then dropped.
+            log.error("lesson_failed", reason=type(error).__name__)
+        await wait_for_event(stopping, _LESSON_INTERVAL_S)
+
+
+async def run_password_sweep(passwords: UnusedPasswords, stopping: asyncio.Event) -> None:
+    """Forget the passwords of documents that nobody read in time, once an hour."""
+    while not stopping.is_set():
+        try:
+            while not stopping.is_set() and (count := await passwords.forget_old_passwords()):
+                log.info("document_passwords_forgotten", count=count)
+        except Retryable as error:
+            # Postgres is away; the next round forgets what this one did not.
+            log.warning("password_sweep_deferred", reason=str(error))
         await wait_for_event(stopping, _RETENTION_INTERVAL_S)

@@ -144,10 +144,10 @@ class FakeLeases:
             raise Unavailable("Postgres")
         return not self.is_lost
 
-    async def finish_document(self, lease: DocumentLease, outcome: DocumentOutcome) -> bool:
+    async def finish_document(self, lease: DocumentLease, outcome: DocumentOutcome) -> DocumentOutcome | None:
         if not self.is_lost:
             self.finished.append((lease, outcome))
-        return not self.is_lost
+        return None if self.is_lost else outcome
 
     async def read_seconds_until_due(self, lanes: Iterable[Lane] = tuple(Lane)) -> float | None:
         return None
@@ -210,6 +210,7 @@ class FakeReading:
     opened: int = 0
     closed: int = 0
     profiles: list[Profile] = field(default_factory=list)
+    passwords: list[str | None] = field(default_factory=list)
 
     @asynccontextmanager
     async def open_readers(self, profile: Profile = Profile.INVOICE) -> AsyncIterator[DocumentReaders]:
@@ -220,7 +221,8 @@ class FakeReading:
         finally:
             self.closed += 1
 
-    async def transcribe_file(self, file: Path) -> Transcript:
+    async def transcribe_file(self, file: Path, *, password: str | None = None) -> Transcript:
+        self.passwords.append(password)
         return _return_or_raise(self.transcript)
 
     async def classify_transcript(self, transcript: Transcript) -> Classification:

@@ -123,6 +123,39 @@ async def test_numbers_are_given_until_nothing_is_left_and_after_a_failure() -> 
     assert events.answers == []
 
 
+class ChangedTrades:
+    """Announces and matches as told, and stops the loop when it has no more answers."""
+
+    def __init__(self, stopping: asyncio.Event) -> None:
+        self._stopping = stopping
+        self.answers: list[Any] = [True, False, Unavailable("Postgres"), True]
+
+    async def announce_next(self) -> bool:
+        return self._answer()
+
+    async def match_next(self) -> bool:
+        return self._answer()
+
+    def _answer(self) -> bool:
+        answer = self.answers.pop(0)
+        if not self.answers:
+            self._stopping.set()
+        if isinstance(answer, Exception):
+            raise answer
+        return bool(answer)
+
+
+@pytest.mark.parametrize("loop", [worker_loops.run_trade_announcements, worker_loops.run_order_matching])
+async def test_changed_trades_are_worked_off_until_none_is_left_and_after_a_failure(loop: Any) -> None:
+    stopping, heard = asyncio.Event(), wakeups()
+    changed = ChangedTrades(stopping)
+    running = asyncio.create_task(loop(changed, heard, stopping))
+    while changed.answers:
+        await heard.signal_channel(Channel.TRADES_CHANGED)
+        await asyncio.sleep(0)
+    await asyncio.wait_for(running, 5)
+
+
 async def test_old_events_are_deleted_batch_by_batch() -> None:
     stopping = asyncio.Event()
 

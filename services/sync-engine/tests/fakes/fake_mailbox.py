@@ -144,6 +144,11 @@ class FakeMailbox(ABC):
     @abstractmethod
     async def list_modified(self, mailbox: Mailbox, since: datetime) -> SummaryPage: ...
 
+    @abstractmethod
+    async def list_received(
+        self, mailbox: Mailbox, folder_id: str, since: datetime, until: datetime
+    ) -> SummaryPage: ...
+
     async def fetch_message(
         self,
         mailbox: Mailbox,
@@ -211,6 +216,9 @@ class FakeOutlook(FakeMailbox):
         self.lags = False  # deltas show nothing new
         self.expands_parts = False  # the list comes with the parts of its mails
         self.hidden_from_list: set[str] = set()
+        self.lagging_in_list: dict[str, MessageSummary] = {}  # the list of what was received shows this instead
+        self.list_page_size = 50
+        self.ranges: list[tuple[str, datetime, datetime]] = []  # of each list of what was received
         self.lose_additions: set[str] = set()  # deltas from a position show the removal of these, and nothing else
         self.empty_pages = 0  # so many come before the next page with something on it
         self.asked: list[tuple[str, str | None, str | None]] = []  # scope, position, page token of each delta
@@ -332,10 +340,34 @@ class FakeOutlook(FakeMailbox):
         # As the client of Graph does: what shares one time is read on by link.
         while size < len(shown) and (shown[size - 1].modified_at or since) <= since:
             size += self.page_size
-        page = shown[:size]
-        if self.expands_parts:
-            page = [replace(summary, parts=self.mails[summary.message_id].list_parts()) for summary in page]
-        return SummaryPage(tuple(page), page[-1].modified_at if len(shown) > len(page) else None)
+        page = self._expand_parts(shown[:size])
+        return SummaryPage(page, page[-1].modified_at if len(shown) > len(page) else None)
+
+    async def list_received(self, mailbox: Mailbox, folder_id: str, since: datetime, until: datetime) -> SummaryPage:
+        self.ranges.append((folder_id, since, until))
+        await self._called("received", folder_id)
+        shown = sorted(
+            (
+                self.lagging_in_list.get(message_id, mail.summary)
+                for message_id, mail in self.mails.items()
+                if mail.summary.folder_id == folder_id
+                and message_id not in self.hidden_from_list
+                and since <= (mail.summary.received_at or since) <= until
+            ),
+            key=lambda summary: (summary.received_at or since, summary.message_id),
+        )
+        page = self._expand_parts(shown[: self.list_page_size])
+        return SummaryPage(page, page[-1].received_at if len(shown) > len(page) else None)
+
+    def _expand_parts(self, page: Sequence[MessageSummary]) -> tuple[MessageSummary, ...]:
+        if not self.expands_parts:
+            return tuple(page)
+        return tuple(
+            replace(summary, parts=self.mails[summary.message_id].list_parts())
+            if summary.message_id in self.mails
+            else summary
+            for summary in page
+        )
 
 
 class FakeGmail(FakeMailbox):
@@ -434,6 +466,9 @@ class FakeGmail(FakeMailbox):
 
     async def list_modified(self, mailbox: Mailbox, since: datetime) -> SummaryPage:
         raise AssertionError("Gmail has no hint list")
+
+    async def list_received(self, mailbox: Mailbox, folder_id: str, since: datetime, until: datetime) -> SummaryPage:
+        raise AssertionError("Gmail has no list by folder")
 
 
 def _fold_history(changes: Sequence[Change]) -> tuple[Change, ...]:

@@ -107,6 +107,11 @@ class MailReader(FolderLister, Protocol):
         """The mailbox-wide list of what was modified, oldest first; empty where the history is as cheap."""
         ...
 
+    async def list_received(self, mailbox: Mailbox, folder_id: str, since: datetime, until: datetime, /) -> SummaryPage:
+        """A page of what lies in a folder and was received between these times, both included, oldest first; with more
+        of each message than a page of changes has. Empty where changes are not listed by folder."""
+        ...
+
     async def fetch_message(
         self,
         mailbox: Mailbox,

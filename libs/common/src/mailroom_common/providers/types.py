@@ -160,7 +160,8 @@ class ChangePage:
 
 @dataclass(frozen=True, slots=True)
 class SummaryPage:
-    """One page of a list by value: `resume_after` is the greatest `modified_at` seen, None at the end of the list."""
+    """One page of a list by value: `resume_after` is the greatest time seen, of the kind that the list is in order of;
+    None at the end of the list."""
 
     summaries: tuple[MessageSummary, ...]
     resume_after: datetime | None = None

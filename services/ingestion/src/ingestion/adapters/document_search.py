@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
+from ingestion.adapters.duplicate_keys import write_duplicate_key
+from ingestion.adapters.supplier_accounts import write_supplier_keys
 from ingestion.domain.search_words import build_duplicate_key, build_word_query, list_document_words
 from ingestion.ports import DocumentFilter
 from mailroom_common.postgres import DatabaseSession
@@ -15,12 +17,16 @@ POSSIBLE_DUPLICATES = """
 """
 """Found by their key when they are shown, and not marked: of two that are read at one moment each shows the other."""
 
+TRADE_MARKS = """
+    coalesce((select jsonb_agg(jsonb_build_object('id', trade_id, 'state', state, 'duplicate_of', duplicate_of,
+                                                  'cancelled_by', cancelled_by, 'cancels', cancels) order by position)
+              from ingestion.trade where trade.document_id = document.document_id), '[]') as trades
+"""
+"""What the ledger makes of a document's trades, in their order: what is read of two documents is not added up twice."""
+
 _WRITE_WORDS = """
     insert into ingestion.document_words (document_id, words) values ($1, array_to_tsvector($2))
     on conflict (document_id) do update set words = excluded.words
-"""
-_WRITE_KEY = """
-    update ingestion.document set duplicate_key = $2 where document_id = $1 and duplicate_key is distinct from $2
 """
 _REASON = "coalesce(skip_reason, review_reason)"
 _NUMBER = "lower(extraction ->> 'invoice_number')"
@@ -29,11 +35,8 @@ _ISSUED = "(extraction ->> 'issue_date') collate \"C\""
 _IS_UNFINISHED = "status in ('pending', 'processing')"
 _UNFINISHED = ("pending", "processing")
 
-# In the order of the index of keys, once: looked for document by document, a page would go through all that have none.
-_IS_SHARED_KEY = """
-    duplicate_key in (select duplicate_key from ingestion.document where tenant_id = $1 and duplicate_key is not null
-                      group by duplicate_key having count(*) > 1)
-"""
+# Looked for document by document, a page would go through all that have none; counted for each page, through all keys.
+_IS_SHARED_KEY = "duplicate_key in (select duplicate_key from ingestion.shared_key where tenant_id = $1)"
 
 
 class SearchStatement:
@@ -57,7 +60,7 @@ class SearchStatement:
         self.values.append(limit)
         return (
             f"select document.*, coalesce(octet_length(extraction::text), 0) as json_bytes, "  # noqa: S608  # ours
-            f"{POSSIBLE_DUPLICATES} from ingestion.document "
+            f"{POSSIBLE_DUPLICATES}, {TRADE_MARKS} from ingestion.document "
             f"where {conditions} order by seq desc limit ${len(self.values)}"
         )
 
@@ -101,4 +104,5 @@ async def index_document(conn: DatabaseSession, document: Any) -> None:
     words = list_document_words(document["tenant_id"], document["source_metadata"], document["extraction"])
     await conn.execute(_WRITE_WORDS, document["document_id"], words)
     key = build_duplicate_key(document["document_type"], document["extraction"])
-    await conn.execute(_WRITE_KEY, document["document_id"], None if document["status"] == "skipped" else key)
+    await write_duplicate_key(conn, document, None if document["status"] == "skipped" else key)
+    await write_supplier_keys(conn, document)

@@ -5,13 +5,15 @@ from typing import Any
 import asyncpg
 
 from ingestion.adapters.bounded_rows import fetch_bounded
-from ingestion.adapters.document_search import POSSIBLE_DUPLICATES, build_search
+from ingestion.adapters.document_evidence import find_evidence
+from ingestion.adapters.document_search import POSSIBLE_DUPLICATES, TRADE_MARKS, build_search
 from ingestion.domain.views import build_attachment_view, build_document_view
 from ingestion.ports import DocumentFilter, StoredContent
 from mailroom_common.postgres import acquire_session
 
 _FIND = f"""
-    select document.*, {POSSIBLE_DUPLICATES} from ingestion.document where document_id = $1 and tenant_id = $2
+    select document.*, {POSSIBLE_DUPLICATES}, {TRADE_MARKS} from ingestion.document
+    where document_id = $1 and tenant_id = $2
 """  # noqa: S608  # a constant
 # One sender may have sent the same content a hundred thousand times, 500 times with each mail.
 _LIST_ATTACHMENTS = "select * from ingestion.intake where document_id = $1 order by seq limit 1000"
@@ -45,8 +47,10 @@ class PgDocumentCatalog:
             if row is None:
                 return None
             attachments = await conn.fetch(_LIST_ATTACHMENTS, document_id)
+            evidence = await find_evidence(conn, document_id)
         return {
             **build_document_view(dict(row)),
+            "evidence": evidence,
             "attachments": [build_attachment_view(dict(intake)) for intake in attachments],
         }
 

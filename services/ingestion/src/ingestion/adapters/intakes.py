@@ -6,7 +6,8 @@ from typing import Any
 
 import asyncpg
 
-from ingestion.adapters.document_search import POSSIBLE_DUPLICATES, index_document
+from ingestion.adapters.document_search import POSSIBLE_DUPLICATES, TRADE_MARKS, index_document
+from ingestion.adapters.trade_ledger import read_trade_marks
 from ingestion.domain.document import (
     FINAL_STATUSES,
     AttachmentId,
@@ -54,7 +55,9 @@ _FIND_INTAKE = """
     ) as known on true
 """
 _INSERT_EVENT = "insert into ingestion.document_event (tenant_id, document_id, document) values ($1, $2, $3)"
-_FIND_DUPLICATES = f"select {POSSIBLE_DUPLICATES} from ingestion.document where document_id = $1"  # noqa: S608
+_FIND_OTHERS = f"""
+    select {POSSIBLE_DUPLICATES}, {TRADE_MARKS} from ingestion.document where document_id = $1
+"""  # noqa: S608  # ours
 
 
 class PgIntakeStore:
@@ -119,6 +122,7 @@ class PgIntakeStore:
             tenant_id=attachment.tenant_id,
             doc_source_id=attachment.doc_source_id,
             outcome=read_outcome(document),
+            trade_marks=await read_trade_marks(conn, document),
             number=document["result_number"],
             attempt=document["attempts"],
             occurred_at=self._clock(),
@@ -131,8 +135,8 @@ class PgIntakeStore:
 async def append_document_event(conn: DatabaseSession, document: Any) -> None:
     """Record a change of a document, and what it is found by from then on, in the transaction that made it."""
     await index_document(conn, document)
-    duplicates = await conn.fetchval(_FIND_DUPLICATES, document["document_id"])
-    view = build_document_view({**dict(document), "possible_duplicates": duplicates})
+    (others,) = await conn.fetch(_FIND_OTHERS, document["document_id"])
+    view = build_document_view({**dict(document), **dict(others)})
     await conn.execute(_INSERT_EVENT, document["tenant_id"], document["document_id"], view)
     await conn.execute("select pg_notify($1, '')", Channel.EVENT_UNNUMBERED.value)
 

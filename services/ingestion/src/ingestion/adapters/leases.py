@@ -9,8 +9,14 @@ from uuid import UUID, uuid4
 import asyncpg
 
 from ingestion.adapters.claim_turns import ClaimTurns
+from ingestion.adapters.document_evidence import write_evidence
 from ingestion.adapters.document_history import keep_proposal, keep_standing_version
+from ingestion.adapters.document_passwords import find_password, settle_passwords
 from ingestion.adapters.intakes import append_document_event, read_outcome
+from ingestion.adapters.rereads import request_soon
+from ingestion.adapters.supplier_accounts import check_supplier_account
+from ingestion.adapters.trade_ledger import read_trade_marks, record_trades
+from ingestion.domain.archive import is_archived
 from ingestion.domain.document import (
     FINAL_STATUSES,
     AttachmentId,
@@ -20,11 +26,12 @@ from ingestion.domain.document import (
     DocumentOutcome,
 )
 from ingestion.domain.lanes import Lane
-from ingestion.domain.result import build_result
+from ingestion.domain.result import TradeMarks, build_result
 from ingestion.ports import Channel
 from mailroom_common.events import Profile, ResultStatus
 from mailroom_common.outbox import Outbox
 from mailroom_common.postgres import DatabaseSession, acquire_session, open_transaction
+from mailroom_common.tokens.sealing import SealingKeys
 from mailroom_common.topics import INGESTION_RESULTS
 
 # A claimed document is claimable again when its lease has ended, which is what a crash leaves behind. `skip locked`:
@@ -97,8 +104,16 @@ _NEXT_DUE = """
 
 class PgDocumentLeases:
     def __init__(
-        self, pool: asyncpg.Pool, outbox: Outbox, *, duration: timedelta, clock: Callable[[], datetime]
+        self,
+        pool: asyncpg.Pool,
+        outbox: Outbox,
+        *,
+        duration: timedelta,
+        clock: Callable[[], datetime],
+        password_keys: SealingKeys | None = None,
     ) -> None:
+        """`password_keys` open the passwords of locked documents; None: nobody can give one."""
+        self._password_keys = password_keys
         self._pool = pool
         self._outbox = outbox
         self._duration = duration
@@ -118,6 +133,9 @@ class PgDocumentLeases:
             if document is None:
                 return None
             first = await conn.fetchrow(_FIRST_INTAKE, document["document_id"])
+            is_reread = ResultStatus(document["status"]) in FINAL_STATUSES
+            # Only for another reading: whoever gives one has seen that the document is locked.
+            password = await find_password(conn, document["document_id"], self._password_keys) if is_reread else None
             return DocumentLease(
                 document_id=DocumentId(document["document_id"]),
                 token=token,
@@ -129,7 +147,9 @@ class PgDocumentLeases:
                 content_type=document["content_type"],
                 blob_key=document["blob_key"],
                 first_attachment=_read_attachment(first),
-                former=read_outcome(document) if ResultStatus(document["status"]) in FINAL_STATUSES else None,
+                former=read_outcome(document) if is_reread else None,
+                password=password,
+                is_decided=document["review_decision"] is not None,
             )
 
     async def _claim_in_turn(self, conn: DatabaseSession, lane: Lane, token: UUID) -> asyncpg.Record | None:
@@ -150,18 +170,22 @@ class PgDocumentLeases:
         async with acquire_session(self._pool) as conn:
             return await conn.fetchval(_RENEW, lease.document_id, lease.token, self._duration) is not None
 
-    async def finish_document(self, lease: DocumentLease, outcome: DocumentOutcome) -> bool:
+    async def finish_document(self, lease: DocumentLease, outcome: DocumentOutcome) -> DocumentOutcome | None:
         async with open_transaction(self._pool) as conn:
             # Locked before the intakes are read: a duplicate that is recorded meanwhile waits for the lock, and then
             # finds the document final and emits its own result. So no attachment is left without one.
             held = await conn.fetchrow(_LOCK_IF_HELD, lease.document_id, lease.token)
             if held is None:
-                return False
+                return None
             # As it is now: a person may have decided since the claim.
             former = read_outcome(held) if ResultStatus(held["status"]) in FINAL_STATUSES else None
+            is_same = former is not None and replace(outcome, archive_path=former.archive_path) == former
             if former is not None and held["review_decision"] is not None:
-                await keep_proposal(conn, held, outcome)
+                if not is_same:
+                    await keep_proposal(conn, held, outcome)
                 outcome = replace(former, archive_path=former.archive_path or outcome.archive_path)
+            elif not is_same:
+                outcome = await check_supplier_account(conn, held["tenant_id"], outcome)
             # Read again to the same outcome: each result is repeated as it was, with the same event id, and nothing
             # else says that there was another reading.
             is_changed = outcome != former
@@ -181,14 +205,28 @@ class PgDocumentLeases:
                 1 if is_changed and former is not None else 0,
                 is_changed,
             )
+            if held["review_decision"] is None:
+                await write_evidence(conn, lease.document_id, outcome, is_changed=is_changed)
+            await record_trades(conn, document)
+            marks = await read_trade_marks(conn, document)
             for intake in await conn.fetch(_INTAKES, lease.document_id):
-                await self._append_result(conn, lease, outcome, intake, document["result_number"])
+                await self._append_result(conn, lease, outcome, intake, document["result_number"], marks)
             if is_changed:
                 await append_document_event(conn, document)
-            return True
+            if former is not None:
+                await settle_passwords(conn, lease.document_id, lease.password)
+                if held["review_decision"] is not None and not lease.is_decided and _needs_copy(lease, outcome):
+                    await request_soon(conn, lease.document_id)  # decided meanwhile: this reading did not know
+            return outcome
 
     async def _append_result(
-        self, conn: DatabaseSession, lease: DocumentLease, outcome: DocumentOutcome, intake: Any, number: int
+        self,
+        conn: DatabaseSession,
+        lease: DocumentLease,
+        outcome: DocumentOutcome,
+        intake: Any,
+        number: int,
+        trade_marks: TradeMarks,
     ) -> None:
         event = build_result(
             attachment_id=AttachmentId(intake["attachment_id"]),
@@ -197,6 +235,7 @@ class PgDocumentLeases:
             tenant_id=intake["tenant_id"],
             doc_source_id=intake["doc_source_id"],
             outcome=outcome,
+            trade_marks=trade_marks,
             number=number,
             attempt=lease.attempt,
             occurred_at=self._clock(),
@@ -229,6 +268,10 @@ class PgDocumentLeases:
                     continue  # another document's copy has this name
                 return reserved
         return None
+
+
+def _needs_copy(lease: DocumentLease, outcome: DocumentOutcome) -> bool:
+    return outcome.archive_path is None and is_archived(lease.profile, outcome, lease.content_type)
 
 
 def _read_attachment(row: Any) -> DocumentAttachment:

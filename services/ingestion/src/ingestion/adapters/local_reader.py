@@ -1,12 +1,15 @@
 """Transcribing, classifying and extracting without a network, by our own readers and rules in the parser process."""
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import orjson
 
+from ingestion.adapters.reader_runner import ReaderRunner
+from ingestion.adapters.template_reader import LocalTemplateReader
+from ingestion.domain.evidence import MAX_BOXES, EvidenceBox
 from ingestion.domain.invoice import DOCUMENT_TYPES, Invoice, InvoiceLine
 from ingestion.domain.reasons import DocumentSkipReason, ReviewReason
 from ingestion.domain.routing import Classification, Extraction
@@ -14,7 +17,6 @@ from ingestion.domain.trade import TRADE_DOCUMENT_TYPES, TRADE_FIELDS, Trade
 from ingestion.domain.transcript import Transcript
 from ingestion.ports import DocumentReaders
 from mailroom_common.events import Profile
-from mailroom_common.parser import JSON
 from mailroom_common.parser.pool import ParserPool
 
 # Imported before the parser processes are forked and confined: what a reader loads cannot depend on a file.
@@ -22,25 +24,17 @@ READER_MODULES = (
     "ingestion.readers.document",
     "ingestion.extract.rule_based",
     "ingestion.extract.trades.note",
+    "ingestion.extract.evidence_boxes",
     "ingestion.extract.page_evidence",
+    "ingestion.extract.template_reading",
 )
 READER_REASONS = frozenset([*DocumentSkipReason, *ReviewReason])
 
 _INVOICE_FIELDS, _LINE_FIELDS = Invoice().to_json().keys(), InvoiceLine().to_json().keys()
+_FIELDS_WITH_BOXES = frozenset({*_INVOICE_FIELDS, *TRADE_FIELDS})
 _MAX_NAME_CHARACTERS = 100  # of a reader, of a field
 
 T = TypeVar("T")
-
-
-class ReaderRunner(Protocol):
-    async def run_reader(
-        self,
-        function: str,
-        source: Path | bytes,
-        decode: Callable[[Any], T],
-        *,
-        arguments: Mapping[str, JSON] | None = None,
-    ) -> T: ...
 
 
 @asynccontextmanager
@@ -53,7 +47,9 @@ async def open_local_readers(pool: ParserPool, profile: Profile = Profile.INVOIC
             notes = LocalNoteReader(parser)
             yield DocumentReaders(transcriber=reader, classifier=notes, extractor=notes)
         else:
-            yield DocumentReaders(transcriber=reader, classifier=reader, extractor=reader)
+            yield DocumentReaders(
+                transcriber=reader, classifier=reader, extractor=reader, templates=LocalTemplateReader(parser)
+            )
 
 
 class LocalReader:
@@ -77,7 +73,7 @@ class LocalReader:
 
     async def extract_fields(self, transcript: Transcript) -> Extraction:
         return await self._parser.run_reader(
-            "ingestion.extract.rule_based:extract_invoice", orjson.dumps(transcript.to_json()), _decode_extraction
+            "ingestion.extract.evidence_boxes:extract_invoice", orjson.dumps(transcript.to_json()), _decode_extraction
         )
 
 
@@ -94,7 +90,7 @@ class LocalNoteReader:
 
     async def extract_fields(self, transcript: Transcript) -> Extraction:
         return await self._parser.run_reader(
-            "ingestion.extract.trades.note:extract_trades", orjson.dumps(transcript.to_json()), _decode_trades
+            "ingestion.extract.evidence_boxes:extract_trades", orjson.dumps(transcript.to_json()), _decode_trades
         )
 
 
@@ -108,7 +104,8 @@ def _decode_transcript(answer: Any) -> Transcript:
     _require(transcript.e_invoice is None or isinstance(transcript.e_invoice, dict))
     orjson.dumps(transcript.e_invoice)  # the next reader is given it
     _require(all(isinstance(cell.text, str) for line in transcript.lines for cell in line.cells))
-    _require(all(isinstance(page, int) and page >= 0 for page in transcript.pictured_pages))
+    pages = (*transcript.pictured_pages, *transcript.part_starts)
+    _require(all(isinstance(page, int) and page >= 0 for page in pages))
     return transcript
 
 
@@ -138,6 +135,7 @@ def _decode_extraction(answer: Any) -> Extraction:
         answer["reader"],
         tuple(doubts),
         None if answer["unseen"] is None else ReviewReason(answer["unseen"]),
+        boxes=_decode_boxes(answer),
     )
 
 
@@ -157,7 +155,15 @@ def _decode_trades(answer: Any) -> Extraction:
         _require(all(value is None or isinstance(value, str | bool) for value in trade.values()))
         Trade.from_json(trade).adds_up()  # routing asks this too, and must not fail then
     share = _decode_share(answer["confidence"])
-    return Extraction(answer["document_type"], fields, share, answer["reader"], tuple(doubts))
+    reader = answer["reader"]
+    return Extraction(answer["document_type"], fields, share, reader, tuple(doubts), boxes=_decode_boxes(answer))
+
+
+def _decode_boxes(answer: Any) -> tuple[EvidenceBox, ...]:
+    _require(len(answer["boxes"]) <= MAX_BOXES)
+    boxes = tuple(map(EvidenceBox.from_list, answer["boxes"]))
+    _require(all(box.field.rpartition(".")[2] in _FIELDS_WITH_BOXES for box in boxes))
+    return boxes
 
 
 def _decode_share(value: Any) -> float:

@@ -4,7 +4,7 @@ from typing import Any
 
 import orjson
 
-from ingestion.adapters.local_reader import ReaderRunner
+from ingestion.adapters.reader_runner import ReaderRunner
 from ingestion.domain.invoice import Invoice
 from ingestion.domain.model_answer import PageEvidence
 from ingestion.domain.transcript import Transcript

@@ -15,6 +15,12 @@ _REQUEST = """
     set replay_id = $2, next_attempt_at = now(), attempts = 0, is_backfill = true, retry_cause = null
     where document_id = any($1) and next_attempt_at is null and replay_id is distinct from $2
 """
+# Before the documents of a replay: a person waits for it. One that is read at this moment is left to that reading.
+_REQUEST_SOON = """
+    update ingestion.document
+    set next_attempt_at = now(), attempts = 0, is_backfill = false, is_resting = false, retry_cause = null
+    where document_id = $1 and lease_token is null
+"""
 _FIND_INTAKE = "select document_id, tenant_id, doc_source_id from ingestion.intake where attachment_id = $1"
 _HAS_CONTENT = "select from ingestion.document where doc_source_id = $1 and content_sha256 = $2"
 _MATCHING = """
@@ -77,6 +83,12 @@ class PgRereads:
             rows = await conn.fetch(_PAGE, *_filter_values(tenant_id, wanted, replay_id), after, limit)
             requested = await _request(conn, [row["document_id"] for row in rows], replay_id)
         return RereadPage(len(rows), requested, rows[-1]["seq"] if len(rows) == limit else None)
+
+
+async def request_soon(conn: DatabaseSession, document_id: str) -> None:
+    """Have a final document read as soon as a worker is free, in the transaction that gives a reason for it."""
+    await conn.execute(_REQUEST_SOON, document_id)
+    await conn.execute("select pg_notify($1, '')", Channel.DOCUMENT_DUE.value)
 
 
 async def _request(conn: DatabaseSession, document_ids: list[str], replay_id: str) -> int:

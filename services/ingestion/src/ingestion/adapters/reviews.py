@@ -1,6 +1,7 @@
 """Reviews in Postgres: a decision, its evidence and its results in one transaction, and the history of a document."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -9,9 +10,14 @@ import asyncpg
 from ingestion.adapters.bounded_rows import fetch_bounded
 from ingestion.adapters.document_history import find_newest_reading, insert_decision, keep_standing_version
 from ingestion.adapters.intakes import append_document_event, read_outcome
+from ingestion.adapters.rereads import request_soon
+from ingestion.adapters.supplier_accounts import check_supplier_account, lock_supplier
+from ingestion.adapters.templates import teach_decision
+from ingestion.adapters.trade_ledger import read_trade_marks, record_trades
+from ingestion.domain.archive import is_archived
 from ingestion.domain.document import AttachmentId, DocumentId
 from ingestion.domain.result import build_result
-from ingestion.domain.review import Decision, Review, ReviewRefused, decide, is_reviewable
+from ingestion.domain.review import Decision, HistoryKind, Review, ReviewRefused, decide, is_reviewable
 from ingestion.domain.views import build_history_view
 from ingestion.ports import StaleVersion
 from mailroom_common.events import Profile, ResultStatus
@@ -69,29 +75,17 @@ class PgReviews:
             if not is_reviewable(ResultStatus(standing["status"])):
                 raise ReviewRefused("It is not read yet.")
             await keep_standing_version(conn, document_id)
-            decision = await _decide(conn, standing, review)
+            decision = await _check_account(conn, tenant_id, await _decide(conn, standing, review))
             decided = await _write_decision(conn, document_id, decision)
             await insert_decision(conn, decided, decision, review)
-            await self._append_results(conn, decided)
+            await teach_decision(conn, standing, decided, decision)
+            await record_trades(conn, decided)
+            await append_results(conn, self._outbox, decided, self._clock())
             await append_document_event(conn, decided)
+            if _is_archived_now(standing, decided):
+                # The copy is the worker's to write, and the decision stands whatever it reads.
+                await request_soon(conn, document_id)
             return True
-
-    async def _append_results(self, conn: DatabaseSession, document: Any) -> None:
-        for intake in await conn.fetch(_INTAKES, document["document_id"]):
-            event = build_result(
-                attachment_id=AttachmentId(intake["attachment_id"]),
-                document_id=DocumentId(document["document_id"]),
-                message_id=intake["message_id"],
-                tenant_id=intake["tenant_id"],
-                doc_source_id=intake["doc_source_id"],
-                outcome=read_outcome(document),
-                number=document["result_number"],
-                attempt=document["attempts"],
-                occurred_at=self._clock(),
-            )
-            await self._outbox.append_record(
-                conn, INGESTION_RESULTS, document["document_id"], event, aggregate=document["document_id"]
-            )
 
     async def list_history(
         self, tenant_id: str, document_id: str, *, before: int | None, limit: int
@@ -107,10 +101,50 @@ class PgReviews:
         return views, page[-1]["entry_id"] if has_more else None
 
 
+def _is_archived_now(standing: Any, decided: Any) -> bool:
+    """Whether the decision gives the document a copy in the archive that its status had none of until then."""
+    profile, content_type = Profile(decided["profile"]), decided["content_type"]
+    before, after = read_outcome(standing), read_outcome(decided)
+    return (
+        after.archive_path is None
+        and not is_archived(profile, before, content_type)
+        and is_archived(profile, after, content_type)
+    )
+
+
+async def append_results(conn: DatabaseSession, outbox: Outbox, document: Any, occurred_at: datetime) -> None:
+    """The result of each attachment, as the document's row says now, under the lock of that row."""
+    trade_marks = await read_trade_marks(conn, document)
+    for intake in await conn.fetch(_INTAKES, document["document_id"]):
+        event = build_result(
+            attachment_id=AttachmentId(intake["attachment_id"]),
+            document_id=DocumentId(document["document_id"]),
+            message_id=intake["message_id"],
+            tenant_id=intake["tenant_id"],
+            doc_source_id=intake["doc_source_id"],
+            outcome=read_outcome(document),
+            trade_marks=trade_marks,
+            number=document["result_number"],
+            attempt=document["attempts"],
+            occurred_at=occurred_at,
+        )
+        await outbox.append_record(
+            conn, INGESTION_RESULTS, document["document_id"], event, aggregate=document["document_id"]
+        )
+
+
 async def _decide(conn: DatabaseSession, standing: Any, review: Review) -> Decision:
     reading = await find_newest_reading(conn, standing["document_id"])
     read = {} if reading is None else {**(reading.extraction or {}), "document_type": reading.document_type}
     return decide(review, read_outcome(standing), profile=Profile(standing["profile"]), read=read)
+
+
+async def _check_account(conn: DatabaseSession, tenant_id: str, decision: Decision) -> Decision:
+    """Who corrects one field has not said that the account is right as well; who confirms has."""
+    if decision.kind is HistoryKind.CORRECTED:
+        return replace(decision, outcome=await check_supplier_account(conn, tenant_id, decision.outcome))
+    await lock_supplier(conn, tenant_id, decision.outcome)
+    return decision
 
 
 async def _write_decision(conn: DatabaseSession, document_id: str, decision: Decision) -> Any:

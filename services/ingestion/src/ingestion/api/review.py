@@ -11,6 +11,8 @@ from stdnum import iban as stdnum_iban
 
 from ingestion.api.documents import DocumentId, decode_cursor, encode_cursor, not_found
 from ingestion.api.examples import DOCUMENT_EXAMPLE, HISTORY_EXAMPLE
+from ingestion.api.trade_fields import MAX_TRADES, CorrectedTrade
+from ingestion.api.versions import parse_version
 from ingestion.domain.invoice import Invoice, InvoiceLine, LineAmounts
 from ingestion.domain.review import Review, ReviewAction, ReviewRefused
 from ingestion.ports import DocumentCatalog, DocumentReviews, StaleVersion
@@ -31,8 +33,6 @@ Amount = Annotated[Decimal, Field(max_digits=20, decimal_places=6, allow_inf_nan
 Currency = Annotated[str, StringConstraints(strip_whitespace=True, pattern=r"^[A-Z]{3}$")]
 IBAN = Annotated[str, StringConstraints(max_length=50), AfterValidator(_require_check_digits)]
 
-_ETAG = re.compile(r'(?:W/)?"?(\d{1,9})"?')
-
 
 class CorrectedLine(BaseModel):
     model_config = ConfigDict(extra="forbid")
@@ -45,7 +45,8 @@ class CorrectedLine(BaseModel):
 
 
 class CorrectedFields(BaseModel):
-    """Only those that are corrected; null is for a field that the document does not have. Lines are given whole."""
+    """Only those that are corrected; null is for a field that the document does not have. Lines are given whole, and so
+    are trades, which are all that a contract note or statement has."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -62,12 +63,14 @@ class CorrectedFields(BaseModel):
     lines: list[CorrectedLine] = Field(default_factory=list, max_length=1000)
     line_amounts: LineAmounts = "net"
     amount_due: Amount | None = None
+    trades: list[CorrectedTrade] = Field(default_factory=list, max_length=MAX_TRADES)
 
     def to_json(self) -> dict[str, Any]:
         """Those that were given, as `extraction` has them."""
-        values = {name: getattr(self, name) for name in type(self).model_fields}
+        values = {name: getattr(self, name) for name in type(self).model_fields if name != "trades"}
         lines = tuple(InvoiceLine(**line.model_dump()) for line in self.lines)
         written = Invoice(**{**values, "lines": lines}).to_json()
+        written["trades"] = [trade.to_json() for trade in self.trades]
         return {name: written[name] for name in self.model_fields_set}
 
 
@@ -87,7 +90,9 @@ class ReviewRequest(BaseModel):
 
     action: ReviewAction
     fields: CorrectedFields | None = None
-    document_type: Literal["invoice", "credit_note", "corrected_invoice"] | None = None
+    document_type: (
+        Literal["invoice", "credit_note", "corrected_invoice", "contract_note", "activity_statement"] | None
+    ) = None
     comment: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2000)] | None = None
     reviewer: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)] | None = None
 
@@ -126,7 +131,7 @@ def build_review_router(catalog: DocumentCatalog, reviews: DocumentReviews, keys
         response: Response,
         if_match: Annotated[str | None, Header(description="`version` of the document that you saw.")] = None,
     ) -> dict[str, Any]:
-        review = body.to_review(_parse_version(if_match), caller)
+        review = body.to_review(parse_version(if_match), caller)
         try:
             found = await reviews.decide_document(caller.tenant_id, str(document_id), review)
         except StaleVersion as error:
@@ -163,13 +168,3 @@ def build_review_router(catalog: DocumentCatalog, reviews: DocumentReviews, keys
         return ListPage(items=list(items), next_cursor=None if following is None else encode_cursor(following))
 
     return router
-
-
-def _parse_version(if_match: str | None) -> int:
-    """Two people who look at one document must not overwrite each other unseen: so the version is asked for always."""
-    if if_match is None:
-        raise HTTPProblem(428, "If-Match is needed", "Send the `version` that you saw as the header If-Match.")
-    match = _ETAG.fullmatch(if_match.strip())
-    if match is None:
-        raise HTTPProblem(400, "If-Match is wrong", 'One version is needed, as in `If-Match: "3"`.')
-    return int(match[1])

@@ -8,6 +8,7 @@ from starlette.requests import ClientDisconnect
 
 from ingestion.api.documents import not_found
 from ingestion.api.examples import UPLOAD_EXAMPLE
+from ingestion.api.form_file import MAX_FORM_BYTES, BadForm, FormFile, find_boundary, read_form_file
 from ingestion.domain.upload import MAX_UPLOAD_BYTES, NewUpload
 from ingestion.handlers.upload_document import DocumentUploader, UnknownContent, UploadTooLarge
 from ingestion.ports import DocumentCatalog
@@ -16,16 +17,33 @@ from mailroom_common.auth import APIKeys, Caller, Role, require_role
 from mailroom_common.events import Profile
 from mailroom_common.web import HTTPProblem
 
-BODY_LIMITS = {("POST", "/documents"): MAX_UPLOAD_BYTES}
+BODY_LIMITS = {("POST", "/documents"): MAX_UPLOAD_BYTES + MAX_FORM_BYTES}
 """What `build_service_app` is told: the one body that is larger than a few KB."""
+
+_MAX_NAME = 255
 
 _BODY = {
     "requestBody": {
         "required": True,
-        "description": "The bytes of a PDF, PNG, JPEG or TIFF of at most 25 MB.",
-        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+        "description": "A PDF, PNG, JPEG or TIFF of at most 25 MB: its bytes, or a form with it.",
+        "content": {
+            "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "required": ["file"],
+                    "properties": {"file": {"type": "string", "format": "binary"}},
+                }
+            },
+        },
     }
 }
+
+
+async def _open_file(request: Request) -> FormFile:
+    """The body, or the file of the form that it is: programs send the one, browsers the other."""
+    boundary = find_boundary(request.headers.get("content-type"))
+    return FormFile(None, request.stream()) if boundary is None else await read_form_file(request.stream(), boundary)
 
 
 def build_upload_router(uploader: DocumentUploader, catalog: DocumentCatalog, keys: APIKeys) -> APIRouter:
@@ -40,19 +58,22 @@ def build_upload_router(uploader: DocumentUploader, catalog: DocumentCatalog, ke
         response: Response,
         caller: operator,
         profile: Profile = Profile.INVOICE,
-        filename: Annotated[str | None, Query(min_length=1, max_length=255)] = None,
+        filename: Annotated[str | None, Query(min_length=1, max_length=_MAX_NAME)] = None,
     ) -> dict[str, Any]:
         if profile is Profile.OBSERVATION:
             raise HTTPProblem(422, "There are no documents of this profile", "Upload for invoice or contract_note.")
-        upload = NewUpload(
-            upload_id=uuid4(),
-            tenant_id=caller.tenant_id,
-            profile=profile,
-            filename=filename,
-            api_key_id=caller.key_id,
-        )
         try:
-            document_id = await uploader.upload_document(upload, request.stream())
+            file = await _open_file(request)
+            upload = NewUpload(
+                upload_id=uuid4(),
+                tenant_id=caller.tenant_id,
+                profile=profile,
+                filename=filename or (file.filename or "")[:_MAX_NAME] or None,
+                api_key_id=caller.key_id,
+            )
+            document_id = await uploader.upload_document(upload, file.chunks)
+        except BadForm as error:
+            raise HTTPProblem(400, "The form cannot be read", f"As a form with one file {error}.") from error
         except UnknownContent as error:
             raise HTTPProblem(415, "This is nothing that Mailroom reads", "Send a PDF, PNG, JPEG or TIFF.") from error
         except UploadTooLarge as error:

@@ -7,9 +7,9 @@ from secrets import token_hex
 
 import asyncpg
 
-from ingestion.adapters.local_reader import ReaderRunner
 from ingestion.adapters.model_budget import PgModelBudget
 from ingestion.adapters.page_checker import ParserPageChecker
+from ingestion.adapters.reader_runner import ReaderRunner
 from ingestion.handlers.assist_reading import ModelLimits, ReadingAssistant
 from ingestion.ports import LanguageModel
 from ingestion.settings import LanguageModelSettings

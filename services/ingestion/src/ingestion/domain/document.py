@@ -9,6 +9,8 @@ from datetime import datetime, timedelta
 from typing import Any, NewType, Self
 from uuid import UUID
 
+from ingestion.domain.document_password import GivenPassword, is_locked
+from ingestion.domain.evidence import EvidenceBox
 from ingestion.domain.reasons import DocumentSkipReason, Reason, ReviewReason
 from mailroom_common.events import Profile, ResultStatus
 
@@ -72,6 +74,12 @@ class DocumentLease:
     blob_key: str
     first_attachment: DocumentAttachment
     former: "DocumentOutcome | None" = None  # set: it is read again, and this is the outcome that stands meanwhile
+    password: GivenPassword | None = None  # that somebody gave for this reading
+    is_decided: bool = False  # a person decided: the former outcome stands, whatever is read now
+
+    def find_standing_outcome(self, reading: "DocumentOutcome") -> "DocumentOutcome":
+        """What the document says once this reading has ended."""
+        return self.former if self.is_decided and self.former is not None else reading
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +93,8 @@ class DocumentOutcome:
     confidence: float | None = None
     reader: str | None = None
     archive_path: str | None = None
+    # Where the values stand; another reading that says the same of other places says the same.
+    boxes: tuple[EvidenceBox, ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.status not in FINAL_STATUSES:
@@ -99,12 +109,24 @@ class DocumentOutcome:
         """Whether the document was read, as far as it can be: otherwise the attempt says nothing about its content."""
         return self.status is not ResultStatus.FAILED and self.reason not in _NOT_A_READING
 
+    def takes_place_of(self, former: "DocumentOutcome") -> bool:
+        """Whether another reading of a document replaces what the former one said."""
+        if is_locked(former.reason):
+            # Nothing was read of it: how far a reading came with its password is more.
+            return self.status is not ResultStatus.FAILED
+        # What a password opened once, a reading without it finds locked again.
+        return self.is_reading and not is_locked(self.reason)
+
     def list_trades(self) -> list[Mapping[str, Any]]:
         """The trades that were read and stand: not those that the document takes back, nor any of a skipped one."""
+        return [trade for _, trade in self.list_placed_trades()]
+
+    def list_placed_trades(self) -> list[tuple[int, Mapping[str, Any]]]:
+        """The same, each behind its place in the document."""
         if self.status is ResultStatus.SKIPPED:
             return []  # one that a person rejected still says what was read of it
         trades = (self.extraction or {}).get("trades", [])
-        return [trade for trade in trades if not trade["is_cancellation"]]
+        return [(place, trade) for place, trade in enumerate(trades) if not trade["is_cancellation"]]
 
     def with_archive_path(self, path: str) -> Self:
         return replace(self, archive_path=path)

@@ -53,7 +53,7 @@ _NUMBERS = frozenset({"total_net", "total_tax", "total_gross", "amount_due"})
 
 
 def write_header(export_format: ExportFormat) -> bytes:
-    return _write_csv_line(COLUMNS) if export_format is ExportFormat.CSV else b""
+    return write_csv_line(COLUMNS) if export_format is ExportFormat.CSV else b""
 
 
 def write_document(export_format: ExportFormat, document: Mapping[str, Any]) -> bytes:
@@ -68,7 +68,7 @@ def write_document(export_format: ExportFormat, document: Mapping[str, Any]) -> 
         **{name: source.get(name) for name in _SOURCE_FIELDS},
         **{name: fields.get(name) for name in _INVOICE_FIELDS},
     }
-    return _write_csv_line([_guard(name, values[name]) for name in COLUMNS])
+    return write_csv_line([_guard(name, values[name]) for name in COLUMNS])
 
 
 def _guard(name: str, value: Any) -> Any:
@@ -76,7 +76,11 @@ def _guard(name: str, value: Any) -> Any:
 
     A negative amount stays a number.
     """
-    if not isinstance(value, str) or (name in _NUMBERS and _is_number(value)):
+    return value if name in _NUMBERS and isinstance(value, str) and _is_number(value) else guard_text(value)
+
+
+def guard_text(value: Any) -> Any:
+    if not isinstance(value, str):
         return value
     return f"'{value}" if value.lstrip(" \u00a0").startswith(_FORMULA_STARTS) or value[:1] in _FORMULA_STARTS else value
 
@@ -85,7 +89,7 @@ def _is_number(text: str) -> bool:
     return text.isascii() and text.removeprefix("-").replace(".", "", 1).isdigit()
 
 
-def _write_csv_line(values: Any) -> bytes:
+def write_csv_line(values: Any) -> bytes:
     line = StringIO()
     csv.writer(line).writerow(values)
     return line.getvalue().encode("utf-8", "replace")

@@ -19,8 +19,10 @@ class ReviewReason(StrEnum):
     TRADES_NOT_READ = "trades_not_read"  # it names securities that no trade which was read is in
     TRADE_CANCELLED = "trade_cancelled"  # it takes a trade back, which a person has to find
     PAGE_AND_XML_DISAGREE = "page_and_xml_disagree"  # the page of an e-invoice contradicts its XML
+    IBAN_CHANGED = "iban_changed"  # to be paid to an account that is new for a supplier who is known with another one
     EXTRACTION_TOO_LARGE = "extraction_too_large"  # more lines, or longer texts, than a result can carry
-    PASSWORD_REQUIRED = "password_required"  # it is locked, and no password that was given opens it  # noqa: S105
+    PASSWORD_REQUIRED = "password_required"  # it is locked, and nobody has given its password  # noqa: S105
+    PASSWORD_WRONG = "password_wrong"  # it is locked, and the password that was given does not open it  # noqa: S105
     UNREADABLE = "unreadable"  # damaged, or larger than any page
     # An attached mail or an archive that is locked, broken or beyond a limit: what could be taken out of it is filed.
     CONTAINER_UNREADABLE = "container_unreadable"
@@ -30,11 +32,12 @@ class ReviewReason(StrEnum):
     FORM_NOT_READ = "form_not_read"  # a form whose page is a placeholder: only some programs show what is in it
     PAGES_NOT_READ = "pages_not_read"  # more pages, or more text on a page, than is read
     SEVERAL_E_INVOICES = "several_e_invoices"  # XMLs of different invoices in one file: a person says which
+    SEVERAL_INVOICES = "several_invoices"  # a PDF with PDFs in it that are different invoices: a person says which
     EMBEDDED_FILES_NOT_READ = "embedded_files_not_read"  # files in a PDF that nothing reads: a portfolio, say
     XML_UNREADABLE = "xml_unreadable"  # an e-invoice's XML that cannot be read, whatever its page says
     IMAGE_NEEDS_OCR = "image_needs_ocr"  # a picture, and OCR is switched off or found no text on it
     OCR_UNCERTAIN = "ocr_uncertain"  # read off a picture, and a field that matters is not certain
-    READERS_DISAGREE = "readers_disagree"  # rules and language model read a field, or the kind of document, differently
+    READERS_DISAGREE = "readers_disagree"  # two of rules, template and language model read a field differently
     # A language model read a value that is not on the page, or a total that no sum confirms.
     MODEL_UNCONFIRMED = "model_unconfirmed"
     NO_READER_YET = "no_reader_yet"  # nothing reads documents of this profile yet

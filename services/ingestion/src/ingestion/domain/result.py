@@ -1,6 +1,6 @@
 """The result of one attachment: the record of `ingestion-results`."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -8,6 +8,12 @@ import orjson
 
 from ingestion.domain.document import AttachmentId, DocumentId, DocumentOutcome
 from mailroom_common.events import IngestionResult, derive_event_id
+
+TradeMarks = Mapping[int, Mapping[str, Any]]
+"""By the place of a trade in its document: its id, and what it is in the ledger."""
+
+# Of a document of which the ledger has nothing yet.
+_NO_MARKS = {"trade_id": None, "state": None, "duplicate_of": None, "cancelled_by": None}
 
 
 def build_result(
@@ -21,6 +27,7 @@ def build_result(
     number: int,
     attempt: int,
     occurred_at: datetime,
+    trade_marks: TradeMarks | None = None,
 ) -> IngestionResult:
     """`number` counts the results of a document. A repeat of one has the same `event_id`, which follows from the
     attachment and that number."""
@@ -38,11 +45,17 @@ def build_result(
         document_type=outcome.document_type,
         confidence=outcome.confidence,
         extraction=_encode_json(outcome.extraction),
-        trades=[orjson.dumps(trade).decode() for trade in outcome.list_trades()],
+        trades=[orjson.dumps(trade).decode() for trade in _mark_trades(outcome, trade_marks or {})],
         archive_path=outcome.archive_path,
         reader=outcome.reader,
         attempt=attempt,
     )
+
+
+def _mark_trades(outcome: DocumentOutcome, marks: TradeMarks) -> Iterator[dict[str, Any]]:
+    """With what the ledger makes of each at this moment, so that a trade that two documents state is booked once."""
+    for place, trade in outcome.list_placed_trades():
+        yield {**trade, **marks.get(place, _NO_MARKS)}
 
 
 def _encode_json(value: Mapping[str, Any] | None) -> str | None:

@@ -7,14 +7,20 @@ from typing import Any
 
 from ingestion.domain.document import FINAL_STATUSES, DocumentOutcome
 from ingestion.domain.invoice import INVOICE, Invoice
+from ingestion.domain.layout_template import TEMPLATE_EVIDENCE
 from ingestion.domain.reasons import DocumentSkipReason
 from ingestion.domain.routing import Extraction, route_extraction
+from ingestion.domain.supplier_accounts import KNOWN_IBANS
+from ingestion.domain.trade import CONTRACT_NOTE, TRADE_DOCUMENT_TYPES
+from ingestion.domain.trade_correction import list_trade_changes, write_trades
 from mailroom_common.events import Profile, ResultStatus
 
+_USUAL_TYPES = {Profile.INVOICE: INVOICE, Profile.CONTRACT_NOTE: CONTRACT_NOTE}
 # The reader of fields that nothing was read of.
 _NO_READER = "review"
-# What the page says beside the XML, and a language model beside the rules: settled by a decision.
-_NOT_FIELDS = frozenset({"page_values", "model_values"})
+# What the page says beside the XML, a language model beside the rules, earlier documents beside the account: settled
+# by a decision.
+_NOT_FIELDS = frozenset({"page_values", "model_values", "template_values", TEMPLATE_EVIDENCE, KNOWN_IBANS})
 
 
 class ReviewAction(StrEnum):
@@ -105,16 +111,12 @@ def _confirm(standing: DocumentOutcome) -> DocumentOutcome:
 
 def _correct(review: Review, standing: DocumentOutcome, profile: Profile, read: Mapping[str, Any]) -> Decision:
     """The rules of routing judge the corrected fields too: a slip of the hand does not complete a document."""
-    if profile is not Profile.INVOICE:
-        raise ReviewRefused(f"The fields of a document of the profile {profile.value} are confirmed or rejected.")
+    document_type = _choose_document_type(review, standing, profile)
     former = {name: value for name, value in (standing.extraction or {}).items() if name not in _NOT_FIELDS}
-    given = Invoice.from_json({**Invoice().to_json(), **former, **review.fields}).to_json()
-    document_type = review.document_type or standing.document_type or INVOICE
-    changes = [
-        FieldChange(name, read.get(name), former.get(name), given[name])
-        for name in sorted(review.fields)
-        if given[name] != former.get(name)
-    ]
+    if profile is Profile.CONTRACT_NOTE:
+        given, changes = _correct_trades(review, former, read)
+    else:
+        given, changes = _correct_invoice(review, former, read)
     if document_type != standing.document_type:
         changes.append(FieldChange("document_type", read.get("document_type"), standing.document_type, document_type))
     if not changes:
@@ -123,3 +125,40 @@ def _correct(review: Review, standing: DocumentOutcome, profile: Profile, read: 
     routed = route_extraction(Extraction(document_type, given, standing.confidence or 0.0, reader))
     outcome = replace(routed, confidence=standing.confidence, archive_path=standing.archive_path)
     return Decision(HistoryKind.CORRECTED, outcome, tuple(changes))
+
+
+def _choose_document_type(review: Review, standing: DocumentOutcome, profile: Profile) -> str:
+    """
+    Raises:
+        ReviewRefused: documents of the profile have no fields to be corrected, or other ones.
+    """
+    if profile not in _USUAL_TYPES:
+        raise ReviewRefused(f"The fields of a document of the profile {profile.value} are confirmed or rejected.")
+    has_trades = profile is Profile.CONTRACT_NOTE
+    chosen = review.document_type or standing.document_type or _USUAL_TYPES[profile]
+    if any((name == "trades") != has_trades for name in review.fields) or (
+        review.document_type is not None and (chosen in TRADE_DOCUMENT_TYPES) != has_trades
+    ):
+        kind = "trades" if has_trades else "the fields of an invoice"
+        raise ReviewRefused(f"A document of the profile {profile.value} has {kind}, and none of the others.")
+    # What was read may be that of no trade, or of no invoice: it is corrected since it is one.
+    return chosen if (chosen in TRADE_DOCUMENT_TYPES) == has_trades else _USUAL_TYPES[profile]
+
+
+def _correct_invoice(
+    review: Review, former: Mapping[str, Any], read: Mapping[str, Any]
+) -> tuple[dict[str, Any], list[FieldChange]]:
+    given = Invoice.from_json({**Invoice().to_json(), **former, **review.fields}).to_json()
+    changes = [
+        FieldChange(name, read.get(name), former.get(name), given[name])
+        for name in sorted(review.fields)
+        if given[name] != former.get(name)
+    ]
+    return given, changes
+
+
+def _correct_trades(
+    review: Review, former: Mapping[str, Any], read: Mapping[str, Any]
+) -> tuple[dict[str, Any], list[FieldChange]]:
+    trades = write_trades(review.fields.get("trades", former.get("trades") or []))
+    return {"trades": trades}, [FieldChange(*change) for change in list_trade_changes(trades, former, read)]

@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 
 from ingestion.domain.document import DocumentOutcome
+from ingestion.domain.evidence import EvidenceBox
 from ingestion.domain.invoice import Invoice
 from ingestion.domain.reasons import DocumentSkipReason, ReviewReason, parse_reason
 from ingestion.domain.trade import TRADE_DOCUMENT_TYPES
@@ -38,7 +39,8 @@ class Extraction:
     """What an extractor read.
 
     `doubts` names fields that the document contradicts itself about; `unseen` is why the page of an e-invoice could not
-    be held against its XML, or why what was read off a picture is not believed.
+    be held against its XML, or why what was read off a picture is not believed. `boxes` are the places that the values
+    stand at.
     """
 
     document_type: str
@@ -47,6 +49,7 @@ class Extraction:
     reader: str
     doubts: tuple[str, ...] = ()
     unseen: ReviewReason | None = None
+    boxes: tuple[EvidenceBox, ...] = ()
 
 
 def route_unreadable(reason: str) -> DocumentOutcome:
@@ -118,6 +121,7 @@ def route_extraction(extraction: Extraction, unread: Sequence[ReviewReason] = ()
         extraction=extraction.fields,
         confidence=extraction.confidence,
         reader=extraction.reader,
+        boxes=extraction.boxes,
     )
 
 

@@ -72,11 +72,15 @@ class Trade:
         return missing + ([] if any(getattr(self, name) for name in IDENTIFIERS) else ["isin"])
 
     def adds_up(self) -> bool | None:
-        """Whether gross and costs make what was settled, to a cent or two of rounding; None when one is unknown."""
+        """Whether gross and costs make what was settled, to a cent or two of rounding; None when one is unknown.
+
+        Accrued interest goes to the seller of a bond. Where costs are more than what was sold, the rest is paid.
+        """
         if self.direction is None or self.gross_amount is None or self.settled_amount is None:
             return None
-        costs = (self.fees or Decimal(0)) + (self.taxes or Decimal(0)) + (self.accrued_interest or Decimal(0))
-        return abs(self.gross_amount + self.direction.sign_of_costs * costs - self.settled_amount) <= Decimal("0.02")
+        costs = self.direction.sign_of_costs * ((self.fees or Decimal(0)) + (self.taxes or Decimal(0)))
+        expected = abs(self.gross_amount + costs + (self.accrued_interest or Decimal(0)))
+        return abs(expected - abs(self.settled_amount)) <= Decimal("0.02")
 
 
 TRADE_FIELDS = tuple(field.name for field in fields(Trade))

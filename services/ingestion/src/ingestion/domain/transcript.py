@@ -80,7 +80,8 @@ class Transcript:
     """`e_invoice` is what the embedded XML says, as `readers/einvoice.py` returns it.
 
     `unread` are reasons why the file may hold more than is here, the weightiest first. `pictured_pages` are the pages
-    (from 0) that are a picture, or whose letters mean nothing, and were not read by OCR.
+    (from 0) that are a picture, or whose letters mean nothing, and were not read by OCR. `part_starts` are the first
+    pages of the PDFs in the PDF, which follow on its own pages.
     """
 
     content_type: str
@@ -89,6 +90,7 @@ class Transcript:
     e_invoice: Mapping[str, Any] | None = None
     unread: tuple[ReviewReason, ...] = ()
     pictured_pages: tuple[int, ...] = ()
+    part_starts: tuple[int, ...] = ()
 
     @cached_property
     def text(self) -> str:
@@ -123,6 +125,7 @@ class Transcript:
             "e_invoice": self.e_invoice,
             "unread": [reason.value for reason in self.unread],
             "pictured_pages": list(self.pictured_pages),
+            "part_starts": list(self.part_starts),
         }
 
     @classmethod
@@ -132,8 +135,8 @@ class Transcript:
             for page, top, height, cells in value["lines"]
         )
         unread = tuple(ReviewReason(reason) for reason in value["unread"])
-        pictured = tuple(value["pictured_pages"])
-        return cls(value["content_type"], value["pages"], lines, value["e_invoice"], unread, pictured)
+        pictured, starts = tuple(value["pictured_pages"]), tuple(value["part_starts"])
+        return cls(value["content_type"], value["pages"], lines, value["e_invoice"], unread, pictured, starts)
 
 
 def _list_cell_values(cell: TextCell) -> list[str | float]:

@@ -40,13 +40,14 @@ _HISTORY_FIELDS = (
 
 def build_document_view(row: Mapping[str, Any]) -> dict[str, Any]:
     """`row` has the columns of `ingestion.document`, and `possible_duplicates`: ids of those that may be the same
-    invoice in other bytes."""
+    invoice in other bytes; `trades`: what the ledger makes of its trades, in their order."""
     return {
         "id": row["document_id"],
         **{name: row[name] for name in _UNCHANGED_FIELDS},
         "version": row["result_number"],
         "review": _build_review_view(row),
         "possible_duplicates": list(row["possible_duplicates"]),
+        "trades": row["trades"],
         "created_at": format_rfc3339(row["created_at"]),
         "updated_at": format_rfc3339(row["updated_at"]),
     }

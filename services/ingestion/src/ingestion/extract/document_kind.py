@@ -84,6 +84,12 @@ def find_title(page: Sequence[TextLine]) -> DocumentKind | None:
     return None
 
 
+def has_title(page: Sequence[TextLine], kind: DocumentKind) -> bool:
+    """Whether a line near the top says so, whatever others say."""
+    texts = [cell.text for line in page[:_HEAD_LINES] for cell in line.cells if len(cell.text) <= _MAX_TITLE]
+    return any(pattern.search(text) for own, pattern in _TITLES if own is kind for text in texts)
+
+
 def _gather_evidence(page: Sequence[TextLine]) -> _Evidence:
     texts = [line.text for line in page]
     return _Evidence(

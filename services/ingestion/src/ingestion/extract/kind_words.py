@@ -49,6 +49,15 @@ TRANSFER_TITLE = match_any(
     r"\b(?:securities|asset|stock)\s+transfer\b|\btransfert\s+de\s+titres\b|\btraspaso\s+de\s+valores\b",
 )
 
+# What a document speaks of that tells of income, tax or a transfer, whatever its title.
+NO_TRADE_WORD = match_any(
+    r"\b(?:dividend\w*|ertr[äa]gnis\w*|aussch[üu]ttung\w*|zins(?:en|termin|zahlung|gutschrift)?|kupon\w*|vorabpauschale|thesaurier\w*|(?:ein|aus)lieferung|[üu]bertrag\w*|umbuchung|kapitalma(?:ß|ss)nahme|bezugsrecht\w*|depot(?:geb[üu]hr|entgelt|preis)|\w{0,20}fusion|(?:ein|aus)buchung|ex-tag|umtausch\w*)\b",
+    r"\b(?:dividends?|distributions?|interest|coupon|withholding|merger|spin-?off|stock\s+split|rights\s+issue|transfer|custody\s+fee)\b",
+    r"\b(?:dividendes?|coupons?|int[ée]r[êe]ts?|distribution|droits\s+de\s+garde|transfert|virement)\b|\b(?:dividendos?|cup[óo]n|intereses|traspaso|custodia)\b",
+    r"\b(?:dividend[oi]|cedol[ae]|interessi|trasferimento|giroconto)\b|\b(?:dividend(?:en)?|rente|overdracht|bewaarloon|uitkering)\b",
+    r"\b(?:juros|rendimentos?|transfer[êe]ncia)\b|\b(?:udbytte\w*|renter?)\b",
+)
+
 STATEMENT_TITLE = match_any(
     r"\b(?:konto|depot|rechnungs)-?\s?(?:auszug|abschluss|abrechnung)\b|\bfinanzreport\b|\bdepot(?:[üu]bersicht|bestand)\b",
     r"\b(?:account|activity|income|portfolio|monthly|quarterly|annual|daily|bank|brokerage|trading)\s+statement\b",

@@ -11,7 +11,12 @@ import orjson
 from ingestion.domain.invoice import Invoice
 from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.transcript import Transcript
-from ingestion.extract.layout_rules import is_invoice, read_invoice
+from ingestion.extract.document_parts import (
+    contradict_each_other,
+    list_invoice_parts,
+    read_part,
+    split_parts,
+)
 from ingestion.extract.ocr_certainty import find_uncertain_fields, was_read_by_ocr
 from ingestion.extract.page_comparison import find_contradictions, find_reason_for_no_comparison
 from mailroom_common.parser import JSON
@@ -28,10 +33,8 @@ def classify_document(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
     transcript = Transcript.from_json(orjson.loads(file.read()))
     if transcript.e_invoice is not None:
         return {"document_type": transcript.e_invoice["document_type"], "confidence": 1.0}
-    if not is_invoice(transcript):
-        return {"document_type": None, "confidence": 0.8}
-    _, kind = read_invoice(transcript)
-    return {"document_type": kind, "confidence": 0.8}
+    part = next(iter(list_invoice_parts(transcript)), None)
+    return {"document_type": None if part is None else part.kind, "confidence": 0.8}
 
 
 def extract_invoice(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
@@ -40,24 +43,33 @@ def extract_invoice(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
     transcript = Transcript.from_json(orjson.loads(file.read()))
     if transcript.e_invoice is not None:
         return _extract_from_xml(transcript.drop_hidden_lines(), transcript.e_invoice)
-    invoice, kind = read_invoice(transcript)
-    is_ocr = was_read_by_ocr(transcript)
-    is_uncertain = is_ocr and bool(find_uncertain_fields(invoice, transcript))
-    confidence = _estimate_confidence(invoice)
+    parts = (list_invoice_parts(transcript) if transcript.part_starts else []) or [read_part(transcript)]
+    part = parts[0]
+    is_ocr = was_read_by_ocr(part.transcript)
+    is_uncertain = is_ocr and bool(find_uncertain_fields(part.invoice, part.transcript))
+    doubt = ReviewReason.OCR_UNCERTAIN if is_uncertain else None
+    if contradict_each_other(parts):
+        doubt = ReviewReason.SEVERAL_INVOICES
+    confidence = estimate_confidence(part.invoice)
     return {
-        "document_type": kind,
-        "extraction": invoice.to_json(),
-        "confidence": min(confidence, 0.5) if is_uncertain else confidence,
+        "document_type": part.kind,
+        "extraction": part.invoice.to_json(),
+        "confidence": confidence if doubt is None else min(confidence, 0.5),
         "doubts": [],
-        "unseen": ReviewReason.OCR_UNCERTAIN if is_uncertain else None,
+        "unseen": doubt,
         "reader": OCR_READER if is_ocr else LAYOUT_READER,
     }
 
 
 def _extract_from_xml(transcript: Transcript, e_invoice: Mapping[str, Any]) -> JSON:
     invoice = Invoice.from_json(e_invoice["invoice"])
-    unseen = find_reason_for_no_comparison(invoice, transcript)
-    contradictions = {} if unseen else find_contradictions(invoice, transcript)
+    pages = _list_pages_to_compare(transcript)
+    reasons = (find_reason_for_no_comparison(invoice, page) for page in pages)
+    unseen = next((reason for reason in reasons if reason is not None), None)
+    # Of several pages that are an invoice each one has to say what the XML says.
+    contradictions: dict[str, Any] = {}
+    for page in [] if unseen else pages:
+        contradictions = find_contradictions(invoice, page) | contradictions
     extraction = invoice.to_json()
     # Both values are shown to whoever decides.
     extraction |= {"page_values": contradictions} if contradictions else {}
@@ -71,7 +83,14 @@ def _extract_from_xml(transcript: Transcript, e_invoice: Mapping[str, Any]) -> J
     }
 
 
-def _estimate_confidence(invoice: Invoice) -> float:
+def _list_pages_to_compare(transcript: Transcript) -> list[Transcript]:
+    """Of a document with PDFs in it those that are an invoice, else its own pages."""
+    if not transcript.part_starts:
+        return [transcript]
+    return [part.transcript for part in list_invoice_parts(transcript)] or split_parts(transcript)[:1] or [transcript]
+
+
+def estimate_confidence(invoice: Invoice) -> float:
     """The share of the fields that matter most, by weight; totals that were never checked by a sum count for less."""
     known = sum(weight for name, weight in _FIELD_WEIGHTS.items() if getattr(invoice, name) is not None)
     checked = {True: 0.95, None: 0.8, False: 0.4}[invoice.totals_add_up()]

@@ -81,7 +81,7 @@ _YEAR = r"(?:19|20)\d\d"
 DATES = re.compile(
     rf"(?<!\d)(?P<iso>(?P<y1>{_YEAR})[-/.](?P<m1>\d\d?)[-/.](?P<d1>\d\d?))(?!\d)"
     rf"|(?<![\d.,])(?P<numeric>(?P<a>\d\d?)\s?(?P<mark>[./-])\s?(?P<b>\d\d?)\s?(?P=mark)\s?(?P<y2>{_YEAR}|\d\d))(?![\d.,]\d|\d)"
-    rf"|(?<!\d)(?P<d3>\d\d?)(?:st|nd|rd|th|er|\.)?\s*(?:of\s+|de\s+|di\s+)?(?P<m3>{_MONTH})\b\.?,?\s*(?:de\s+|del\s+)?(?P<y3>{_YEAR})(?!\d)"
+    rf"|(?<!\d)(?P<d3>\d\d?)(?:st|nd|rd|th|er|\.|-)?\s*(?:of\s+|de\s+|di\s+)?(?P<m3>{_MONTH})\b(?:-|\.?,?\s*(?:de\s+|del\s+)?)(?P<y3>{_YEAR})(?!\d)"
     rf"|\b(?P<m4>{_MONTH})\b\.?\s*(?P<d4>\d\d?)(?:st|nd|rd|th)?\s*,?\s*(?P<y4>{_YEAR})(?!\d)",
     re.IGNORECASE,
 )

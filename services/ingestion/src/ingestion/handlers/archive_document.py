@@ -55,9 +55,10 @@ class PDFArchiver:
             LeaseLost
             Unavailable: the store does not take the copy now. The path stays reserved for the next attempt.
         """
-        if lease.former is not None and (lease.former.archive_path is not None or not outcome.is_reading):
+        standing = lease.find_standing_outcome(outcome)
+        if lease.former is not None and (lease.former.archive_path is not None or not standing.is_reading):
             return outcome  # it has its copy, or this reading changes nothing
-        if not is_archived(lease.profile, outcome, file.content_type):
+        if not is_archived(lease.profile, standing, file.content_type):
             return outcome
         now, attachment = self._clock(), lease.first_attachment
         trade_key = build_trade_key(trades, sender=attachment.sender_address)

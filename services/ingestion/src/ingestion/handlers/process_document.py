@@ -4,6 +4,7 @@ import asyncio
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -16,6 +17,7 @@ from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.trade import Trade
 from ingestion.handlers.archive_document import LeaseLost, PDFArchiver
 from ingestion.handlers.assist_reading import ReadingAssistant
+from ingestion.handlers.read_by_templates import TenantTemplates
 from ingestion.handlers.read_document import ReadingPurpose
 from ingestion.handlers.read_pictures import read_document_with_pictures
 from ingestion.ports import (
@@ -24,6 +26,7 @@ from ingestion.ports import (
     DocumentReaders,
     FetchedFile,
     PictureReader,
+    Templates,
 )
 from mailroom_common.blobs import BlobNotFound
 from mailroom_common.errors import Fatal, MailroomError, Retryable
@@ -46,7 +49,7 @@ class BlobMismatch(Retryable):
 
 class DocumentProcessor:
     """`renew_every_s` is well below the length of a lease. `clock` gives aware UTC datetimes. `assistant` asks a
-    language model, None where no document is to have one."""
+    language model, None where no document is to have one; `templates` are what reviews have taught."""
 
     def __init__(
         self,
@@ -61,6 +64,7 @@ class DocumentProcessor:
         clock: Callable[[], datetime],
         pictures: PictureReader | None = None,
         assistant: ReadingAssistant | None = None,
+        templates: Templates | None = None,
     ) -> None:
         self._leases = leases
         self._blobs = blobs
@@ -69,6 +73,7 @@ class DocumentProcessor:
         self._router = router
         self._archiver = archiver
         self._assistant = assistant
+        self._templates = templates
         self._attempts = attempts
         self._renew_every_s = renew_every_s
         self._clock = clock
@@ -163,7 +168,7 @@ class DocumentProcessor:
             if file.sha256 != lease.content_sha256:
                 raise BlobMismatch(f"the blob of document {lease.document_id} has other content")
             outcome = await self._read_document(lease, file)
-            trades = [Trade.from_json(trade) for trade in outcome.list_trades()]
+            trades = [Trade.from_json(trade) for trade in lease.find_standing_outcome(outcome).list_trades()]
             return await self._archiver.archive_document(lease, file, outcome, trades)
 
     async def _read_document(self, lease: DocumentLease, file: FetchedFile) -> DocumentOutcome:
@@ -172,9 +177,12 @@ class DocumentProcessor:
         if (without_reader := routing.route_without_reader(lease.profile)) is not None:
             return without_reader
         try:
-            purpose = ReadingPurpose(lease.profile, lease.doc_source_id, self._router)
+            purpose = ReadingPurpose(lease.profile, lease.doc_source_id, self._router, self._bind_templates(lease))
             open_readers = partial(self._open_readers, lease.profile)
-            reading = await read_document_with_pictures(open_readers, self._pictures, file.path, purpose)
+            password = None if lease.password is None else lease.password.text
+            reading = await read_document_with_pictures(
+                open_readers, self._pictures, file.path, purpose, password=password
+            )
         except UnreadableFile as error:
             return routing.route_unreadable(error.reason)
         except ParserLimitReached as error:
@@ -188,27 +196,34 @@ class DocumentProcessor:
             # The file ended its parser process; it goes to review and is not read again.
             log.warning("reader_crashed", document_id=lease.document_id, reason=str(error))
             return routing.route_unreadable(ReviewReason.READER_CRASHED)
-        # What a picture shows with doubt, a model that is given those very words cannot confirm.
-        if self._assistant is None or reading.outcome.reason is ReviewReason.OCR_UNCERTAIN:
+        # What a picture shows with doubt, a model that is given those very words cannot confirm. What its sender has
+        # locked is shown to nobody else.
+        is_for_us_alone = lease.password is not None or reading.outcome.reason is ReviewReason.OCR_UNCERTAIN
+        if self._assistant is None or is_for_us_alone:
             return reading.outcome
         # The parser process was given back: a model's answer takes longer than many documents.
         assisted = await self._assistant.assist_outcome(lease, file, reading.outcome, reading.transcript)
+        assisted = replace(assisted, boxes=reading.outcome.boxes)
         return self._router.require_confidence(assisted, lease.doc_source_id)
+
+    def _bind_templates(self, lease: DocumentLease) -> TenantTemplates | None:
+        return None if self._templates is None else TenantTemplates(self._templates, lease.tenant_id)
 
     async def _finish_document(self, lease: DocumentLease, outcome: DocumentOutcome) -> None:
         if lease.former is not None:
             await self._finish_reread(lease, outcome, lease.former)
             return
-        if not await self._leases.finish_document(lease, outcome):
+        finished = await self._leases.finish_document(lease, outcome)
+        if finished is None:
             raise LeaseLost(lease.document_id)
-        INGESTION_DOCUMENTS_FINISHED.labels(outcome.status.value, outcome.reason or "").inc()
+        INGESTION_DOCUMENTS_FINISHED.labels(finished.status.value, finished.reason or "").inc()
         log.info(
             "document_finished",
             document_id=lease.document_id,
             doc_source_id=lease.doc_source_id,
-            status=outcome.status.value,
-            reason=outcome.reason,
-            reader=outcome.reader,
+            status=finished.status.value,
+            reason=finished.reason,
+            reader=finished.reader,
             attempt=lease.attempt,
         )
 
@@ -217,17 +232,20 @@ class DocumentProcessor:
         if former.archive_path is not None:
             # The copy was written by an earlier reading, and is kept whatever this one says.
             outcome = outcome.with_archive_path(former.archive_path)
-        standing = outcome if outcome.is_reading else former
-        if not await self._leases.finish_document(lease, standing):
+        standing = outcome if outcome.takes_place_of(former) else former
+        if standing is former and outcome.archive_path is not None:
+            standing = former.with_archive_path(outcome.archive_path)
+        finished = await self._leases.finish_document(lease, standing)
+        if finished is None:
             raise LeaseLost(lease.document_id)
-        ending = "failed" if not outcome.is_reading else "unchanged" if standing == former else "changed"
+        ending = "failed" if not outcome.takes_place_of(former) else "unchanged" if finished == former else "changed"
         INGESTION_DOCUMENTS_REREAD.labels(ending).inc()
         log.info(
             "reread_finished",
             document_id=lease.document_id,
             doc_source_id=lease.doc_source_id,
             ending=ending,
-            status=standing.status.value,
+            status=finished.status.value,
             reason=outcome.reason,
             reader=outcome.reader,
         )

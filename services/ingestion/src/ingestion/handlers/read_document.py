@@ -9,7 +9,9 @@ from pathlib import Path
 from ingestion.domain import routing
 from ingestion.domain.document import DocumentOutcome
 from ingestion.domain.extraction_router import ExtractionRouter
+from ingestion.domain.routing import Extraction
 from ingestion.domain.transcript import Transcript
+from ingestion.handlers.read_by_templates import TenantTemplates, read_by_templates
 from ingestion.ports import DocumentReaders
 from mailroom_common.events import Profile
 
@@ -24,22 +26,27 @@ class DocumentReading:
 
 @dataclass(frozen=True, slots=True)
 class ReadingPurpose:
-    """What a document is read for, and how it is routed then. `doc_source_id` None: it came from none."""
+    """What a document is read for, and how it is routed then. `doc_source_id` None: it came from none. `templates`
+    None: no tenant's."""
 
     profile: Profile = Profile.INVOICE
     doc_source_id: str | None = None
     router: ExtractionRouter = field(default_factory=ExtractionRouter)
+    templates: TenantTemplates | None = None
 
 
 _AS_INVOICE = ReadingPurpose()
 
 
-async def read_document(readers: DocumentReaders, file: Path, purpose: ReadingPurpose = _AS_INVOICE) -> DocumentReading:
-    """
+async def read_document(
+    readers: DocumentReaders, file: Path, purpose: ReadingPurpose = _AS_INVOICE, *, password: str | None = None
+) -> DocumentReading:
+    """`password` opens a locked file.
+
     Raises:
         UnreadableFile, ParserLimitReached, ParserCrashed: as `Transcriber`.
     """
-    transcript = await readers.transcriber.transcribe_file(file)
+    transcript = await readers.transcriber.transcribe_file(file, password=password)
     return DocumentReading(await read_transcript(readers, transcript, purpose), transcript)
 
 
@@ -49,7 +56,14 @@ async def read_transcript(
     if not transcript.lines and transcript.e_invoice is None:
         return routing.route_without_text(transcript)
     classification = await readers.classifier.classify_transcript(transcript)
-    if classification.document_type is None:
+    taught = await read_by_templates(readers, transcript, purpose.templates)
+    if classification.document_type is None and not _is_whole(taught):
         return purpose.router.route_unwanted(purpose.profile, classification, transcript)
-    extraction = await readers.extractor.extract_fields(transcript)
+    extraction = taught or await readers.extractor.extract_fields(transcript)
     return purpose.router.route_extraction(extraction, transcript.unread, purpose.doc_source_id)
+
+
+def _is_whole(taught: Extraction | None) -> bool:
+    """Whether a template found an invoice where the general rules see none: suppliers send other letters as well."""
+    fields = {} if taught is None else taught.fields
+    return fields.get("invoice_number") is not None and fields.get("total_gross") is not None

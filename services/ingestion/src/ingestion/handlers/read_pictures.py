@@ -14,8 +14,10 @@ async def read_document_with_pictures(
     pictures: PictureReader | None,
     file: Path,
     purpose: ReadingPurpose | None = None,
+    *,
+    password: str | None = None,
 ) -> DocumentReading:
-    """`pictures` is None where OCR is switched off.
+    """`pictures` is None where OCR is switched off; `password` opens a locked file.
 
     The parser process of the first look is given back before OCR begins: a digital document may have it meanwhile.
 
@@ -25,9 +27,9 @@ async def read_document_with_pictures(
     """
     purpose = purpose or ReadingPurpose()
     async with open_readers() as readers:
-        reading = await read_document(readers, file, purpose)
+        reading = await read_document(readers, file, purpose, password=password)
     if pictures is None or not needs_ocr(reading.outcome, reading.transcript):
         return reading
-    transcript = await pictures.read_pictures(file, reading.transcript)
+    transcript = await pictures.read_pictures(file, reading.transcript, password=password)
     async with open_readers() as readers:
         return DocumentReading(await read_transcript(readers, transcript, purpose), transcript)

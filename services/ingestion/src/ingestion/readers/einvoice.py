@@ -8,9 +8,8 @@ Source: ZUGFeRD 1.0 and 2.3 specifications, which also give the names of the fil
 """
 
 import re
-from collections.abc import Iterator
 from datetime import date
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any
 
 from lxml import etree
@@ -18,6 +17,19 @@ from lxml.etree import _Element as Element
 
 from ingestion.domain.invoice import Invoice, InvoiceLine, LineAmounts
 from ingestion.domain.reasons import ReviewReason
+from ingestion.readers.xml_elements import (
+    build_xml_parser,
+    find_all,
+    find_child,
+    find_children,
+    find_first,
+    get_local_name,
+    list_child_elements,
+    parse_number,
+    read_decimal,
+    read_text,
+    strip_text,
+)
 from mailroom_common.parser import UnreadableFile
 
 _ROOTS = {"CrossIndustryInvoice", "CrossIndustryDocument", "Invoice"}
@@ -25,13 +37,8 @@ _MAX_LINES = 5000
 _MAX_TEXT = 2000  # characters of a name, a number, a description
 _FILE_NAMES = frozenset({"factur-x.xml", "zugferd-invoice.xml", "xrechnung.xml"})
 _FIRST_ELEMENT = re.compile(rb"<(?:\w{1,20}:)?CrossIndustry(?:Invoice|Document)\b")
-_UBL = "urn:oasis:names:specification:ubl"
-
-
-def _build_xml_parser() -> etree.XMLParser:
-    return etree.XMLParser(
-        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_comments=True
-    )
+_UBL = "urn:oasis:names:specification:ubl"  # `ubl` reads it
+_UBL_INVOICE = re.compile(rb"urn:oasis:names:specification:ubl:schema:xsd:(?:Invoice|CreditNote)-2\b")
 
 
 def is_xml(content: bytes) -> bool:
@@ -40,7 +47,10 @@ def is_xml(content: bytes) -> bool:
 
 def claims_to_be_invoice(name: str, xml: bytes) -> bool:
     """Whether XML that could not be read was meant to be read: by its name, or by its first element."""
-    return name.lower() in _FILE_NAMES or _FIRST_ELEMENT.search(xml[:4000]) is not None
+    if name.lower() in _FILE_NAMES:
+        return True
+    beginning = xml[:4000]
+    return any(pattern.search(beginning) for pattern in (_FIRST_ELEMENT, _UBL_INVOICE))
 
 
 def parse_invoice_xml(xml: bytes) -> dict[str, Any] | None:
@@ -52,33 +62,37 @@ def parse_invoice_xml(xml: bytes) -> dict[str, Any] | None:
         UnreadableFile: `extraction_too_large` when it has more lines or longer texts than a result can tell.
     """
     try:
-        root = etree.fromstring(xml, _build_xml_parser())
+        root = etree.fromstring(xml, build_xml_parser())
     except etree.XMLSyntaxError:
         return None
     info: Any = root.getroottree().docinfo  # Any: the stubs do not know its members
-    if info.doctype or _get_local_name(root) not in _ROOTS or _UBL in (etree.QName(root).namespace or ""):
+    if info.doctype or get_local_name(root) not in _ROOTS or _UBL in (etree.QName(root).namespace or ""):
         return None
-    document = _find_child(root, "ExchangedDocument", "HeaderExchangedDocument")
-    trade = _find_child(root, "SupplyChainTradeTransaction", "SpecifiedSupplyChainTradeTransaction")
+    document = find_child(root, "ExchangedDocument", "HeaderExchangedDocument")
+    trade = find_child(root, "SupplyChainTradeTransaction", "SpecifiedSupplyChainTradeTransaction")
     if document is None or trade is None:
         return None
-    type_code = _read_text(document, "TypeCode")
+    type_code = read_text(document, "TypeCode")
     invoice = _read_invoice(document, trade)
     agreement = _find_trade_part(trade, "Agreement")
-    context = _find_child(root, "ExchangedDocumentContext", "SpecifiedExchangedDocumentContext")
+    context = find_child(root, "ExchangedDocumentContext", "SpecifiedExchangedDocumentContext")
     read = {
         "invoice": invoice.to_json(),
         "type_code": type_code,
         "document_type": invoice.determine_document_type(type_code),
-        "profile": _read_text(context, "GuidelineSpecifiedDocumentContextParameter/ID"),
-        "buyer_name": _clean_party_name(_read_text(agreement, "BuyerTradeParty/Name")),
+        "profile": read_text(context, "GuidelineSpecifiedDocumentContextParameter/ID"),
+        "buyer_name": _clean_party_name(read_text(agreement, "BuyerTradeParty/Name")),
     }
-    _check_size(read)
+    check_size(read)
     return read
 
 
-def _check_size(read: dict[str, Any]) -> None:
-    """An invoice without some of its lines, or with half a number, would be another invoice."""
+def check_size(read: dict[str, Any]) -> None:
+    """An invoice without some of its lines, or with half a number, would be another invoice.
+
+    Raises:
+        UnreadableFile: `extraction_too_large`
+    """
     lines = read["invoice"]["lines"]
     values = [*read.values(), *read["invoice"].values(), *(text for line in lines for text in line.values())]
     if len(lines) > _MAX_LINES or any(isinstance(value, str) and len(value) > _MAX_TEXT for value in values):
@@ -87,57 +101,57 @@ def _check_size(read: dict[str, Any]) -> None:
 
 def _read_invoice(document: Element, trade: Element) -> Invoice:
     agreement, settlement = _find_trade_part(trade, "Agreement"), _find_trade_part(trade, "Settlement")
-    totals = _find_child(
+    totals = find_child(
         settlement, "SpecifiedTradeSettlementHeaderMonetarySummation", "SpecifiedTradeSettlementMonetarySummation"
     )
-    currency = _read_text(settlement, "InvoiceCurrencyCode") or None
-    line_total, net = _read_decimal(totals, "LineTotalAmount"), _read_decimal(totals, "TaxBasisTotalAmount")
+    currency = read_text(settlement, "InvoiceCurrencyCode") or None
+    line_total, net = read_decimal(totals, "LineTotalAmount"), read_decimal(totals, "TaxBasisTotalAmount")
     lines = tuple(
-        line for item in _find_children(trade, "IncludedSupplyChainTradeLineItem") if (line := _read_line(item))
+        line for item in find_children(trade, "IncludedSupplyChainTradeLineItem") if (line := _read_line(item))
     )
     return Invoice(
-        supplier_name=_clean_party_name(_read_text(agreement, "SellerTradeParty/Name")),
-        invoice_number=_read_text(document, "ID") or None,
-        issue_date=_read_date(_find_child(document, "IssueDateTime")),
+        supplier_name=_clean_party_name(read_text(agreement, "SellerTradeParty/Name")),
+        invoice_number=read_text(document, "ID") or None,
+        issue_date=_read_date(find_child(document, "IssueDateTime")),
         due_date=_find_net_due_date(settlement),
         currency=currency,
-        total_gross=_read_decimal(totals, "GrandTotalAmount"),
+        total_gross=read_decimal(totals, "GrandTotalAmount"),
         total_net=net if net is not None else line_total,
         total_tax=_read_total_tax(totals, currency),
         vat_id=_read_vat_id(agreement),
         iban=_read_iban(settlement),
         lines=lines,
         line_amounts=_determine_line_amounts(lines, line_total),
-        amount_due=_read_decimal(totals, "DuePayableAmount"),
+        amount_due=read_decimal(totals, "DuePayableAmount"),
     )
 
 
 def _read_line(item: Element) -> InvoiceLine | None:
     """One position; None for a mere note, which has neither product nor amount."""
     settlement = _find_trade_part(item, "Settlement")
-    amount = _read_decimal(
-        _find_child(
+    amount = read_decimal(
+        find_child(
             settlement, "SpecifiedTradeSettlementLineMonetarySummation", "SpecifiedTradeSettlementMonetarySummation"
         ),
         "LineTotalAmount",
     )
-    description = _read_text(item, "SpecifiedTradeProduct/Name")
+    description = read_text(item, "SpecifiedTradeProduct/Name")
     if amount is None or not description:
         return None
-    price = _find_first(_find_trade_part(item, "Agreement"), "NetPriceProductTradePrice")
-    tax = _find_child(settlement, "ApplicableTradeTax")
+    price = find_first(_find_trade_part(item, "Agreement"), "NetPriceProductTradePrice")
+    tax = find_child(settlement, "ApplicableTradeTax")
     return InvoiceLine(
         description=" ".join(description.split()),
-        quantity=_read_decimal(_find_trade_part(item, "Delivery"), "BilledQuantity"),
+        quantity=read_decimal(_find_trade_part(item, "Delivery"), "BilledQuantity"),
         unit_price=_read_unit_price(price),
         amount=amount,
-        tax_rate=_read_decimal(tax, "RateApplicablePercent") or _read_decimal(tax, "ApplicablePercent"),
+        tax_rate=read_decimal(tax, "RateApplicablePercent") or read_decimal(tax, "ApplicablePercent"),
     )
 
 
 def _read_unit_price(price: Element | None) -> Decimal | None:
-    charge = _read_decimal(price, "ChargeAmount")
-    basis = _read_decimal(price, "BasisQuantity")
+    charge = read_decimal(price, "ChargeAmount")
+    basis = read_decimal(price, "BasisQuantity")
     # A price per 100 pieces is given with a basis of 100.
     return charge if charge is None or not basis else round(charge / basis, 10)
 
@@ -157,20 +171,20 @@ def _compute_amount_without_tax(line: InvoiceLine) -> Decimal:
 
 def _read_total_tax(totals: Element | None, currency: str | None) -> Decimal | None:
     """There may be a second tax total in the currency of the tax office."""
-    amounts = list(_find_children(totals, "TaxTotalAmount"))
+    amounts = list(find_children(totals, "TaxTotalAmount"))
     ours = [amount for amount in amounts if amount.get("currencyID") in (currency, None)] or amounts
-    return _parse_number(ours[0].text) if ours else None
+    return parse_number(ours[0].text) if ours else None
 
 
 def _read_vat_id(agreement: Element | None) -> str | None:
-    for registration in _find_all(agreement, "SellerTradeParty/SpecifiedTaxRegistration/ID"):
-        if registration.get("schemeID") == "VA" and (value := _strip_text(registration.text)):
+    for registration in find_all(agreement, "SellerTradeParty/SpecifiedTaxRegistration/ID"):
+        if registration.get("schemeID") == "VA" and (value := strip_text(registration.text)):
             return re.sub(r"[\s.-]", "", value)
     return None
 
 
 def _read_iban(settlement: Element | None) -> str | None:
-    for account in _find_all(
+    for account in find_all(
         settlement, "SpecifiedTradeSettlementPaymentMeans/PayeePartyCreditorFinancialAccount/IBANID"
     ):
         if value := re.sub(r"\s", "", account.text or ""):
@@ -193,9 +207,9 @@ def _clean_party_name(written: str | None) -> str | None:
 def _find_net_due_date(settlement: Element | None) -> date | None:
     """When all of it is due: terms with a discount have an earlier date, by which less is."""
     dates: dict[bool, list[date]] = {True: [], False: []}
-    for terms in _find_children(settlement, "SpecifiedTradePaymentTerms"):
-        has_discount = _find_child(terms, "ApplicableTradePaymentDiscountTerms") is not None
-        if found := _read_date(_find_child(terms, "DueDateDateTime")):
+    for terms in find_children(settlement, "SpecifiedTradePaymentTerms"):
+        has_discount = find_child(terms, "ApplicableTradePaymentDiscountTerms") is not None
+        if found := _read_date(find_child(terms, "DueDateDateTime")):
             dates[has_discount].append(found)
     return max(dates[False] or dates[True], default=None)
 
@@ -215,57 +229,7 @@ def _read_date(element: Element | None) -> date | None:
 
 def _find_trade_part(parent: Element | None, ending: str) -> Element | None:
     """The container of agreement, delivery or settlement, whatever its generation calls it."""
-    for child in _list_child_elements(parent):
-        if _get_local_name(child).endswith(f"Trade{ending}"):
+    for child in list_child_elements(parent):
+        if get_local_name(child).endswith(f"Trade{ending}"):
             return child
     return None
-
-
-def _find_child(parent: Element | None, *names: str) -> Element | None:
-    return next((child for child in _list_child_elements(parent) if _get_local_name(child) in names), None)
-
-
-def _find_children(parent: Element | None, name: str) -> Iterator[Element]:
-    return (child for child in _list_child_elements(parent) if _get_local_name(child) == name)
-
-
-def _list_child_elements(parent: Element | None) -> Iterator[Element]:
-    # "{*}*" leaves out processing instructions and unresolved entities, whose tag is no string.
-    return iter(()) if parent is None else parent.iterchildren("{*}*")
-
-
-def _find_first(parent: Element | None, path: str) -> Element | None:
-    return next(iter(_find_all(parent, path)), None)
-
-
-def _find_all(parent: Element | None, path: str) -> list[Element]:
-    if parent is None:
-        return []
-    return parent.findall("/".join(f"{{*}}{step}" for step in path.split("/")))
-
-
-def _read_text(parent: Element | None, path: str) -> str | None:
-    found = _find_first(parent, path)
-    return _strip_text(found.text) if found is not None else None
-
-
-def _strip_text(text: str | None) -> str | None:
-    return text.strip() or None if text else None
-
-
-def _read_decimal(parent: Element | None, name: str) -> Decimal | None:
-    child = _find_child(parent, name)
-    return _parse_number(child.text) if child is not None else None
-
-
-def _parse_number(text: str | None) -> Decimal | None:
-    try:
-        value = Decimal((text or "").strip())
-    except InvalidOperation:
-        return None
-    # Neither NaN nor a number that takes a page to write: no amount is.
-    return value if value.is_finite() and abs(value.adjusted()) < 15 else None
-
-
-def _get_local_name(element: Element) -> str:
-    return etree.QName(element).localname

@@ -68,13 +68,27 @@ class _Drawn:
     ink: Box
 
 
-def read_letters(page: pypdfium2.PdfPage) -> PageLetters:
+def find_quarter_turns(page: pypdfium2.PdfPage) -> int:
+    """By how many quarters, clockwise, the page as it is shown has to be turned so that it stands as its first group of
+    letters does."""
+    found, _ = _read_drawn(page)
+    upright = int(page.get_rotation()) // 90
+    drawn = [letter for letter in found if isinstance(letter, _Drawn)]
+    return (_choose_quarters(drawn, upright)[0] - upright) % 4
+
+
+def _read_drawn(page: pypdfium2.PdfPage) -> tuple[list[_Drawn | str | None], int]:
+    """The letters, and how many the page has."""
     text = page.get_textpage()
     try:
         count = text.count_chars()
-        found = [_read_letter(text, index) for index in range(min(count, MAX_CHARACTERS))]
+        return [_read_letter(text, index) for index in range(min(count, MAX_CHARACTERS))], count
     finally:
         text.close()
+
+
+def read_letters(page: pypdfium2.PdfPage) -> PageLetters:
+    found, count = _read_drawn(page)
     drawn = [letter for letter in _close_gaps(found) if isinstance(letter, _Drawn)]
     lost = sum(letter is _LOST for letter in found)
     is_seen = find_visible(page, [PlacedLetter(letter.text, letter.ink, letter.source) for letter in drawn])
@@ -197,7 +211,8 @@ def _choose_quarters(letters: Sequence[_Drawn], upright: int) -> list[int]:
 
 
 def _turn_upright(letter: _Drawn, page: pypdfium2.PdfPage) -> Letter:
-    left, bottom, right, top = letter.box
+    x, y, *_ = page.get_bbox()  # of what is shown: programs that cut a page leave it where it was
+    left, bottom, right, top = (edge - start for edge, start in zip(letter.box, (x, y, x, y), strict=True))
     width, height = page.get_size()
     if page.get_rotation() % 180:
         width, height = height, width

@@ -108,7 +108,9 @@ def _sum_wordless_pictures(
     """The share of the page that pictures take whose text is not in the text layer."""
     width, height = page.get_size()
     upright = page.get_rotation() == 0
-    largest = sorted((_measure_share(box, width, height), box) for box in boxes)[-_MAX_PICTURES:]
+    x, y, *_ = page.get_bbox()  # of what is shown: programs that cut a page leave it where it was
+    shown = [(left - x, bottom - y, right - x, top - y) for left, bottom, right, top in boxes]
+    largest = sorted((_measure_share(box, width, height), box) for box in shown)[-_MAX_PICTURES:]
     total = 0.0
     for share, (left, bottom, right, top) in largest:
         # Places of letters are those of the page as it is read: on a turned page all of them count.

@@ -23,6 +23,7 @@ from mailroom_common.parser import UnreadableFile
 FIRST_PAGES = 40
 LAST_PAGES = 20
 _MAX_ATTACHMENTS = 50
+_MAX_ANNOTATIONS = 200  # of a page, that are looked at for attached files
 _MAX_ATTACHMENT_BYTES = 8 * 1024 * 1024
 
 # What is shown instead of a form that only some programs can open.
@@ -53,31 +54,37 @@ class PDFText:
     unread: set[ReviewReason] = field(default_factory=set)
 
 
-def read_pdf_text(file: BinaryIO, password: str | None = None) -> PDFText:
-    """
+def read_pdf_text(file: BinaryIO, password: str | None = None, *, max_pages: int | None = None) -> PDFText:
+    """Of more pages than `max_pages` (by default: than a long document has) the first and the last ones.
+
     Raises:
-        UnreadableFile: `password_required` when it is locked and `password` does not open it, `unreadable` when the
-            file is damaged.
+        UnreadableFile: `password_required` when it is locked, `password_wrong` when `password` does not open it,
+            `unreadable` when the file is damaged.
     """
     try:
         document = pypdfium2.PdfDocument(file, password=password)
         try:
-            read = _read_document(document)
+            read = _read_document(document, FIRST_PAGES + LAST_PAGES if max_pages is None else max_pages)
         finally:
             document.close()
     except pypdfium2.PdfiumError as error:
-        needs_password = error.err_code in (pdfium.FPDF_ERR_PASSWORD, pdfium.FPDF_ERR_SECURITY)
-        raise UnreadableFile(ReviewReason.PASSWORD_REQUIRED if needs_password else ReviewReason.UNREADABLE) from error
+        raise UnreadableFile(_find_refusal(error, password)) from error
     if read.pages == 0:
         raise UnreadableFile(ReviewReason.UNREADABLE)
     return read
 
 
-def _read_document(document: pypdfium2.PdfDocument) -> PDFText:
+def _find_refusal(error: pypdfium2.PdfiumError, password: str | None) -> ReviewReason:
+    if error.err_code not in (pdfium.FPDF_ERR_PASSWORD, pdfium.FPDF_ERR_SECURITY):
+        return ReviewReason.UNREADABLE
+    return ReviewReason.PASSWORD_REQUIRED if password is None else ReviewReason.PASSWORD_WRONG
+
+
+def _read_document(document: pypdfium2.PdfDocument, max_pages: int) -> PDFText:
     read = PDFText(len(document))
-    for number in _choose_pages(read.pages):
+    for number in _choose_pages(read.pages, max_pages):
         _read_page(document, number, read)
-    if read.pages > FIRST_PAGES + LAST_PAGES:
+    if read.pages > max_pages:
         read.unread.add(ReviewReason.PAGES_NOT_READ)
     text = " ".join(line.text for line in read.lines[:40])
     if document.get_formtype() == pdfium.FORMTYPE_XFA_FULL or is_placeholder(text):
@@ -91,12 +98,14 @@ def is_placeholder(text: str) -> bool:
     return _PLACEHOLDER.search(text) is not None
 
 
-def _choose_pages(pages: int) -> list[int]:
-    return [*range(min(pages, FIRST_PAGES)), *range(max(FIRST_PAGES, pages - LAST_PAGES), pages)]
+def _choose_pages(pages: int, limit: int) -> list[int]:
+    last = limit * LAST_PAGES // (FIRST_PAGES + LAST_PAGES)
+    first = limit - last
+    return [*range(min(pages, first)), *range(max(first, pages - last), pages)]
 
 
 def _read_page(document: pypdfium2.PdfDocument, number: int, read: PDFText) -> None:
-    page = _open_page(document, number)
+    page = _open_page(document, number, read)
     try:
         letters = read_letters(page)
         unread = find_unread_content(page, letters)
@@ -124,27 +133,58 @@ def _add_lines(number: int, groups: Sequence[Sequence[Letter]], is_cut: bool, re
             read.unread.add(ReviewReason.PAGES_NOT_READ)
 
 
-def _open_page(document: pypdfium2.PdfDocument, number: int) -> pypdfium2.PdfPage:
+def _open_page(document: pypdfium2.PdfDocument, number: int, read: PDFText) -> pypdfium2.PdfPage:
     """The page with what was filled into its form, and what is pinned to it, as part of its text."""
     page = document[number]
     if pdfium.FPDFPage_GetAnnotCount(page) <= 0:
         return page
+    _read_pinned_files(document, page, read)  # before they become a part of the page, too
     pdfium.FPDFPage_Flatten(page, pdfium.FLAT_NORMALDISPLAY)
     page.close()
     return document[number]
 
 
+def _read_pinned_files(document: pypdfium2.PdfDocument, page: pypdfium2.PdfPage, read: PDFText) -> None:
+    """Files that are attached to a place on a page, and not to the document."""
+    count = pdfium.FPDFPage_GetAnnotCount(page)
+    for number in range(min(count, _MAX_ANNOTATIONS)):
+        annotation = pdfium.FPDFPage_GetAnnot(page, number)
+        if not annotation:
+            continue
+        if pdfium.FPDFAnnot_GetSubtype(annotation) == pdfium.FPDF_ANNOT_FILEATTACHMENT:
+            pinned = pdfium.FPDFAnnot_GetFileAttachment(annotation)
+            file = _read_attachment(pypdfium2.PdfAttachment(pinned, document)) if pinned else EmbeddedFile("", None)
+            _add_attachment(file, read)
+        pdfium.FPDFPage_CloseAnnot(annotation)
+    if count > _MAX_ANNOTATIONS:
+        read.unread.add(ReviewReason.EMBEDDED_FILES_NOT_READ)
+
+
 def _read_attachments(document: pypdfium2.PdfDocument, read: PDFText) -> None:
     count = document.count_attachments()
     for number in range(min(count, _MAX_ATTACHMENTS)):
-        read.attachments.append(_read_attachment(document, number))
+        _add_attachment(_find_attachment(document, number), read)
     if count > _MAX_ATTACHMENTS:
         read.unread.add(ReviewReason.EMBEDDED_FILES_NOT_READ)
 
 
-def _read_attachment(document: pypdfium2.PdfDocument, number: int) -> EmbeddedFile:
+def _add_attachment(file: EmbeddedFile, read: PDFText) -> None:
+    """Once: a file may be attached to the document and to a place on a page."""
+    if len(read.attachments) >= _MAX_ATTACHMENTS:
+        read.unread.add(ReviewReason.EMBEDDED_FILES_NOT_READ)
+    elif file not in read.attachments:
+        read.attachments.append(file)
+
+
+def _find_attachment(document: pypdfium2.PdfDocument, number: int) -> EmbeddedFile:
     try:
-        attachment = document.get_attachment(number)
+        return _read_attachment(document.get_attachment(number))
+    except pypdfium2.PdfiumError:
+        return EmbeddedFile("", None)  # it is there, and cannot be read: the caller says so
+
+
+def _read_attachment(attachment: pypdfium2.PdfAttachment) -> EmbeddedFile:
+    try:
         content = bytes(attachment.get_data())
         return EmbeddedFile(attachment.get_name(), content if len(content) <= _MAX_ATTACHMENT_BYTES else None)
     except pypdfium2.PdfiumError:

@@ -13,6 +13,8 @@ from ingestion_fakes import build_record
 from ingestion_processes import api_settings, as_tenant, running_api
 from ingestion_site import DONE, Ingestion
 
+from ingestion.domain.evidence import EvidenceBox
+
 pytestmark = pytest.mark.stack
 
 FIELDS = {
@@ -34,6 +36,7 @@ FIELDS = {
     "review",
     "profile",
     "possible_duplicates",
+    "trades",
     "created_at",
     "updated_at",
 }
@@ -66,7 +69,7 @@ async def test_a_document_has_exactly_the_fields_of_the_design(site: Ingestion, 
     one = (await api.get(f"/documents/{document}")).json()
 
     assert item.keys() == FIELDS
-    assert one.keys() == FIELDS | {"attachments"}
+    assert one.keys() == FIELDS | {"attachments", "evidence"}
     assert (item["id"], item["status"], item["extraction"]) == (document, "completed", {"invoice_number": "1"})
     assert item["created_at"].endswith("Z")
     assert item["source_metadata"].keys() == {
@@ -78,6 +81,22 @@ async def test_a_document_has_exactly_the_fields_of_the_design(site: Ingestion, 
         "received_at",
         "attachment_filename",
     }
+
+
+async def test_a_document_says_where_its_values_stand(site: Ingestion, api: httpx.AsyncClient) -> None:
+    (document,) = await record_documents(site, 1)
+    assert (await api.get(f"/documents/{document}")).json()["evidence"] is None
+    box = EvidenceBox("invoice_number", 0, 40.04, 100, 20, 10)
+    await site.leases.finish_document(await site.claim_document(), replace(DONE, boxes=(box,)))
+    evidence = (await api.get(f"/documents/{document}")).json()["evidence"]
+    shown = {"field": "invoice_number", "page": 1, "x": 40.0, "y": 100, "width": 20, "height": 10}
+    assert evidence == {"unit": "pt", "origin": "top_left", "boxes": [shown]}
+
+    # A reading that says the same keeps them, one that says something else has its own.
+    for outcome, expected in ((DONE, evidence), (replace(DONE, extraction={"invoice_number": "2"}), None)):
+        await site.rereads.request_document("acme", document, str(uuid4()))
+        await site.leases.finish_document(await site.claim_document(), outcome)
+        assert (await api.get(f"/documents/{document}")).json()["evidence"] == expected
 
 
 async def test_one_document_lists_all_its_attachments(site: Ingestion, api: httpx.AsyncClient) -> None:

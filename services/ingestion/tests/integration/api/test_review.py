@@ -13,7 +13,7 @@ from ingestion_site import DONE, Ingestion
 
 from ingestion.domain.document import DocumentOutcome
 from ingestion.domain.invoice import Invoice
-from ingestion.domain.reasons import ReviewReason
+from ingestion.domain.reasons import DocumentSkipReason, ReviewReason
 from mailroom_common.events import ResultStatus
 
 pytestmark = pytest.mark.stack
@@ -248,3 +248,42 @@ async def test_an_iban_is_stored_without_blanks(site: Ingestion, api: httpx.Asyn
     document_id = await finish_document(site)
     answer = await api.post(f"/documents/{document_id}/review", **correct(1, iban="de89 3704 0044 0532 0130 00"))
     assert answer.json()["extraction"]["iban"] == "DE89370400440532013000"
+
+
+SKIPPED = DocumentOutcome(status=ResultStatus.SKIPPED, reason=DocumentSkipReason.NOT_AN_INVOICE, confidence=0.8)
+WHOLE = {name: FIELDS[name] for name in ("supplier_name", "invoice_number", "issue_date", "currency", "total_gross")}
+
+
+async def test_what_was_skipped_and_is_corrected_is_read_again_for_its_copy_in_the_archive(
+    site: Ingestion, api: httpx.AsyncClient
+) -> None:
+    document_id = await finish_document(site, SKIPPED)
+    assert (await api.post(f"/documents/{document_id}/review", **correct(1, **WHOLE))).json()["status"] == "completed"
+    lease = await site.claim_document()
+    assert lease.is_decided
+    await site.leases.finish_document(lease, replace(SKIPPED, archive_path="archive/1.pdf"))
+    document = await site.document(document_id)
+    assert (document["status"], document["archive_path"]) == ("completed", "archive/1.pdf")
+    assert "proposed" not in [entry["kind"] for entry in await list_history(api, document_id)]
+    assert await site.leases.claim_document() is None
+
+
+async def test_a_decision_during_a_reading_has_the_document_read_once_more_for_its_copy(
+    site: Ingestion, api: httpx.AsyncClient
+) -> None:
+    document_id = await finish_document(site, SKIPPED)
+    await site.rereads.request_document("acme", document_id, "r1")
+    lease = await site.claim_document()
+    await api.post(f"/documents/{document_id}/review", **correct(1, **WHOLE))
+    await site.leases.finish_document(lease, SKIPPED)
+    again = await site.claim_document()
+    assert again.is_decided
+    # That reading knows of the decision: where it writes no copy none is asked for again.
+    await site.leases.finish_document(again, SKIPPED)
+    assert await site.leases.claim_document() is None
+
+
+async def test_a_rejection_writes_no_copy(site: Ingestion, api: httpx.AsyncClient) -> None:
+    document_id = await finish_document(site, SKIPPED)
+    await api.post(f"/documents/{document_id}/review", json={"action": "reject"}, headers={"If-Match": '"1"'})
+    assert await site.leases.claim_document() is None

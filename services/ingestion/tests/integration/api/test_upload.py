@@ -43,6 +43,17 @@ async def test_an_upload_goes_the_way_of_an_attachment(site: Ingestion, api: htt
     assert await site.pool.fetchval("select count(*) from ingestion.upload") == 0
 
 
+async def test_a_form_with_a_file_is_an_upload_too(api: httpx.AsyncClient) -> None:
+    answer = await api.post("/documents", files={"file": ("scan.pdf", CONTENT, "application/pdf")})
+    document = answer.json()
+    assert answer.status_code == 201, answer.text
+    assert document["source_metadata"]["attachment_filename"] == "scan.pdf"
+    assert (await api.get(f"/documents/{document['id']}/content")).content == CONTENT
+    assert (await api.post("/documents", data={"a": "b"}, files={"f": ("a.txt", b"text")})).status_code == 415
+    broken = {"Content-Type": "multipart/form-data; boundary=x"}
+    assert (await api.post("/documents", content=CONTENT, headers=broken)).status_code == 400
+
+
 async def test_the_same_file_is_one_document_and_its_second_blob_goes(
     site: Ingestion, api: httpx.AsyncClient, tmp_path: Path
 ) -> None:

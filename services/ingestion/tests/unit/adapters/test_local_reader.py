@@ -8,6 +8,7 @@ import pytest
 from generated_invoices import CII, text_page
 
 from ingestion.adapters.local_reader import READER_MODULES, READER_REASONS, LocalReader
+from ingestion.domain.evidence import EvidenceBox
 from ingestion.domain.invoice import Invoice, InvoiceLine
 from ingestion.domain.transcript import Transcript
 from mailroom_common.parser import UnreadableFile
@@ -71,6 +72,7 @@ EXTRACTION: dict[str, Any] = {
     "reader": "layout-rules/1",
     "doubts": ["total_gross"],
     "unseen": None,
+    "boxes": [["total_gross", 0, 40, 100, 50, 10.5]],
 }
 NESTED: dict[str, Any] = {}
 for _ in range(300):
@@ -85,6 +87,7 @@ async def test_answers_in_our_form_are_taken() -> None:
     extraction = await LocalReader(TakenOverParser(EXTRACTION)).extract_fields(Transcript("application/pdf", 1))
     assert extraction.doubts == ("total_gross",)
     assert extraction.unseen is None
+    assert extraction.boxes == (EvidenceBox("total_gross", 0, 40, 100, 50, 10.5),)
 
 
 @pytest.mark.parametrize(
@@ -127,6 +130,9 @@ def change_fields(**changed: Any) -> dict[str, Any]:
         {**EXTRACTION, "doubts": [{}]},
         {**EXTRACTION, "doubts": "text"},
         {**EXTRACTION, "unseen": "text"},
+        {**EXTRACTION, "boxes": [["surplus", 0, 40, 100, 50, 10.5]]},
+        {**EXTRACTION, "boxes": [["iban", 0, 40, 100, 50, "far"]]},
+        {**EXTRACTION, "boxes": [["iban", 0, 40, 100, 50, 10.5]] * 401},
         {**EXTRACTION, "extraction": {**EXTRACTION["extraction"], "page_values": {"iban": 5}}},
         {**EXTRACTION, "extraction": {**EXTRACTION["extraction"], "page_values": {"other": "text"}}},
         {**EXTRACTION, "extraction": []},

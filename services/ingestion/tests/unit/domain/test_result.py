@@ -1,6 +1,7 @@
 from typing import Any
 
-from ingestion_fakes import NOW
+import orjson
+from ingestion_fakes import NOW, build_trade
 
 from ingestion.domain.document import AttachmentId, DocumentId, DocumentOutcome
 from ingestion.domain.reasons import ReviewReason
@@ -40,3 +41,13 @@ def test_an_extraction_travels_as_json_and_a_missing_one_as_null() -> None:
     assert result().extraction == '{"lines":[]}'
     review = DocumentOutcome(status=ResultStatus.NEEDS_REVIEW, reason=ReviewReason.PASSWORD_REQUIRED)
     assert (result(outcome=review).extraction, result(outcome=review).reason) == (None, "password_required")
+
+
+def test_a_trade_says_what_it_is_in_the_ledger_and_one_that_is_taken_back_is_left_out() -> None:
+    stated = [build_trade(is_cancellation=True).to_json(), build_trade().to_json()]
+    note = DocumentOutcome(status=ResultStatus.COMPLETED, extraction={"trades": stated})
+    mark = {"trade_id": "t1", "state": "duplicate", "duplicate_of": "t0", "cancelled_by": None}
+    (marked,) = result(outcome=note, trade_marks={0: {}, 1: mark}).trades
+    assert orjson.loads(marked) == {**stated[1], **mark}
+    (unmarked,) = result(outcome=note).trades
+    assert orjson.loads(unmarked) == {**stated[1], **dict.fromkeys(mark)}

@@ -1,12 +1,15 @@
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
 import pytest
+from ingestion_fakes import build_trade
 
 from ingestion.domain.document import DocumentOutcome
 from ingestion.domain.invoice import Invoice
 from ingestion.domain.reasons import DocumentSkipReason, ReviewReason
-from ingestion.domain.review import HistoryKind, Review, ReviewAction, ReviewRefused, decide
+from ingestion.domain.review import Decision, HistoryKind, Review, ReviewAction, ReviewRefused, decide
+from ingestion.domain.trade import Trade
 from mailroom_common.events import Profile, ResultStatus
 
 FIELDS: dict[str, Any] = {
@@ -105,6 +108,71 @@ def test_a_correction_that_changes_nothing_is_refused() -> None:
         decide(build_review(ReviewAction.CORRECT, currency="EUR"), DOUBTFUL, profile=Profile.INVOICE, read=FIELDS)
 
 
-def test_the_fields_of_a_contract_note_are_not_corrected() -> None:
-    with pytest.raises(ReviewRefused, match="contract_note"):
-        decide(build_review(ReviewAction.CORRECT, currency="USD"), UNREAD, profile=Profile.CONTRACT_NOTE, read=None)
+NOTE = DocumentOutcome(
+    status=ResultStatus.NEEDS_REVIEW,
+    reason=ReviewReason.FIELDS_MISSING,
+    document_type="contract_note",
+    extraction={"trades": [build_trade(quantity=None).to_json(), build_trade(price=None).to_json()]},
+    confidence=0.7,
+    reader="trades/1",
+)
+
+
+def correct_trades(*trades: Trade, standing: DocumentOutcome = NOTE, **changed: Any) -> Decision:
+    review = replace(build_review(ReviewAction.CORRECT, trades=[trade.to_json() for trade in trades]), **changed)
+    return decide(review, standing, profile=Profile.CONTRACT_NOTE, read=standing.extraction)
+
+
+def test_the_trades_of_a_note_are_corrected_and_judged_anew() -> None:
+    decision = correct_trades(build_trade(), build_trade(price=None))
+    assert decision.outcome.status is ResultStatus.COMPLETED
+    assert (decision.outcome.reader, decision.outcome.confidence) == ("trades/1", 0.7)
+    assert [change.to_json() for change in decision.changes] == [
+        {"field": "trades.0.quantity", "read": None, "former": None, "given": "10"}
+    ]
+    slip = correct_trades(build_trade(settled_amount=Decimal("299.95")), build_trade()).outcome
+    assert (slip.status, slip.reason) == (ResultStatus.NEEDS_REVIEW, ReviewReason.TOTALS_DO_NOT_ADD_UP)
+
+
+def test_a_trade_that_is_added_or_taken_away_is_evidence_as_a_whole() -> None:
+    kept, other = (Trade.from_json(trade) for trade in (NOTE.extraction or {})["trades"])
+    added = correct_trades(kept, other, build_trade()).changes
+    assert [(change.field, change.former, change.given) for change in added] == [
+        ("trades.2", None, build_trade().to_json())
+    ]
+    taken = correct_trades(kept).changes
+    assert [(change.field, change.former, change.given) for change in taken] == [("trades.1", other.to_json(), None)]
+
+
+@pytest.mark.parametrize("standing", [UNREAD, SKIPPED], ids=["unread", "skipped"])
+def test_a_person_gives_the_trades_of_what_no_reader_read(standing: DocumentOutcome) -> None:
+    outcome = correct_trades(build_trade(), standing=standing).outcome
+    assert (outcome.status, outcome.document_type) == (ResultStatus.COMPLETED, "contract_note")
+    assert correct_trades(
+        build_trade(), standing=standing, document_type="activity_statement"
+    ).outcome.document_type == ("activity_statement")
+
+
+def test_a_trade_that_a_note_takes_back_is_still_confirmed_by_a_person() -> None:
+    outcome = correct_trades(build_trade(is_cancellation=True)).outcome
+    assert (outcome.status, outcome.reason) == (ResultStatus.NEEDS_REVIEW, ReviewReason.TRADE_CANCELLED)
+    confirmed = decide(build_review(ReviewAction.CONFIRM), outcome, profile=Profile.CONTRACT_NOTE, read=None).outcome
+    assert confirmed.status is ResultStatus.COMPLETED
+
+
+@pytest.mark.parametrize(
+    ("profile", "fields", "document_type"),
+    [
+        (Profile.CONTRACT_NOTE, {"currency": "USD"}, None),
+        (Profile.CONTRACT_NOTE, {}, "invoice"),
+        (Profile.INVOICE, {"trades": []}, None),
+        (Profile.INVOICE, {}, "activity_statement"),
+        (Profile.OBSERVATION, {"currency": "USD"}, None),
+    ],
+)
+def test_an_invoice_has_no_trades_and_a_note_no_total(
+    profile: Profile, fields: dict[str, Any], document_type: str | None
+) -> None:
+    review = replace(build_review(ReviewAction.CORRECT, **fields), document_type=document_type)
+    with pytest.raises(ReviewRefused, match=profile.value):
+        decide(review, UNREAD, profile=profile, read=None)

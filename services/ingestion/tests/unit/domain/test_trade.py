@@ -32,5 +32,17 @@ def test_costs_are_added_to_what_is_bought_and_taken_off_what_is_sold() -> None:
     assert replace(bought, accrued_interest=Decimal(1), settled_amount=Decimal("210.95")).adds_up() is True
 
 
+def test_costs_that_are_more_than_what_was_sold_are_paid() -> None:
+    sold = replace(build_trade(), direction=Direction.SELL, gross_amount=Decimal("3.00"))
+    assert replace(sold, settled_amount=Decimal("1.95")).adds_up() is True
+    assert replace(sold, settled_amount=Decimal("1.90")).adds_up() is False
+
+
+def test_accrued_interest_goes_to_the_seller() -> None:
+    sold = replace(build_trade(), direction=Direction.SELL, accrued_interest=Decimal(1))
+    assert replace(sold, settled_amount=Decimal("201.05")).adds_up() is True
+    assert replace(sold, settled_amount=Decimal("199.05")).adds_up() is False
+
+
 def test_nothing_adds_up_to_an_unknown_amount() -> None:
     assert build_trade(gross_amount=None).adds_up() is None

@@ -24,6 +24,7 @@ DOCUMENT: dict[str, Any] = {
     "reviewed_at": NOW,
     "profile": "invoice",
     "possible_duplicates": ["d2"],
+    "trades": [{"id": "t1", "state": "counted"}],
     "created_at": NOW,
     "updated_at": NOW,
     # What a client has no use for.
@@ -59,6 +60,7 @@ def test_a_document_shows_no_column_that_is_only_ours() -> None:
 def test_a_document_says_which_version_it_is_and_what_a_person_decided() -> None:
     view = build_document_view(DOCUMENT)
     assert view["possible_duplicates"] == ["d2"]
+    assert view["trades"] == [{"id": "t1", "state": "counted"}]
     assert (view["version"], view["reader"]) == (3, "layout-rules/1")
     assert view["review"] == {"decision": "confirmed", "decided_at": "2026-04-02T08:00:00.000Z"}
     assert build_document_view({**DOCUMENT, "review_decision": None})["review"] is None

@@ -193,11 +193,11 @@ class DyingSite:
                 site.reach("reserve")
                 return reserved
 
-            async def finish_document(self, lease: DocumentLease, outcome: DocumentOutcome) -> bool:
+            async def finish_document(self, lease: DocumentLease, outcome: DocumentOutcome) -> DocumentOutcome | None:
                 site.reach("before the end")
-                await leases.finish_document(lease, outcome)
+                finished = await leases.finish_document(lease, outcome)
                 site.reach("after the end")
-                return True
+                return finished
 
         class Blobs(FakeBlobs):
             @asynccontextmanager
@@ -212,9 +212,9 @@ class DyingSite:
                 site.reach("after the copy")
 
         class Reading(FakeReading):
-            async def transcribe_file(self, file: Path) -> Transcript:
+            async def transcribe_file(self, file: Path, *, password: str | None = None) -> Transcript:
                 site.reach("read")
-                return await super().transcribe_file(file)
+                return await super().transcribe_file(file, password=password)
 
         reading = Reading(
             Transcript.from_rows(["Invoice 1"]), extraction=Extraction("invoice", FIELDS, 0.9, "reader/1")

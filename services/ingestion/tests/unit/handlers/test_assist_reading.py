@@ -36,7 +36,7 @@ UNSURE = DocumentOutcome(
 class LocalRules:
     """The rules of the parser process, in this one."""
 
-    async def transcribe_file(self, file: Path) -> Transcript:
+    async def transcribe_file(self, file: Path, *, password: str | None = None) -> Transcript:
         raise AssertionError
 
     async def classify_transcript(self, transcript: Transcript) -> Any:

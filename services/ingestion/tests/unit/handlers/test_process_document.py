@@ -9,8 +9,11 @@ import pytest
 from ingestion_fakes import NOW, PDF, FakeBlobs, FakeLeases, FakeReading, build_lease, build_trade
 
 from ingestion.domain.document import AttemptPolicy, DocumentOutcome
+from ingestion.domain.document_password import GivenPassword
 from ingestion.domain.extraction_router import ExtractionRouter
 from ingestion.domain.invoice import Invoice
+from ingestion.domain.ocr_turns import OCRBusy
+from ingestion.domain.reasons import DocumentSkipReason, ReviewReason
 from ingestion.domain.routing import Classification, Extraction
 from ingestion.domain.transcript import Transcript
 from ingestion.handlers.archive_document import PDFArchiver
@@ -229,7 +232,7 @@ async def test_a_document_that_killed_its_workers_is_given_up(process: Process, 
 
 async def test_a_lease_is_renewed_while_the_work_lasts(process: Process, leases: FakeLeases) -> None:
     class Slow(FakeReading):
-        async def transcribe_file(self, file: Path) -> Transcript:
+        async def transcribe_file(self, file: Path, *, password: str | None = None) -> Transcript:
             await leases.renewed_thrice.wait()
             return PAGE
 
@@ -240,7 +243,7 @@ async def test_a_lease_is_renewed_while_the_work_lasts(process: Process, leases:
 
 async def test_a_renewal_that_fails_for_a_moment_ends_nothing(process: Process, leases: FakeLeases) -> None:
     class Slow(FakeReading):
-        async def transcribe_file(self, file: Path) -> Transcript:
+        async def transcribe_file(self, file: Path, *, password: str | None = None) -> Transcript:
             await leases.renewed_thrice.wait()
             return PAGE
 
@@ -267,7 +270,7 @@ async def test_a_copy_is_not_written_once_the_lease_is_lost(
 
 async def test_work_stops_when_the_lease_is_lost(process: Process, leases: FakeLeases) -> None:
     class Endless(FakeReading):
-        async def transcribe_file(self, file: Path) -> Transcript:
+        async def transcribe_file(self, file: Path, *, password: str | None = None) -> Transcript:
             await asyncio.Event().wait()
             raise AssertionError
 
@@ -288,7 +291,7 @@ async def test_a_stopping_process_puts_its_document_back_at_once(process: Proces
     began = asyncio.Event()
 
     class Endless(FakeReading):
-        async def transcribe_file(self, file: Path) -> Transcript:
+        async def transcribe_file(self, file: Path, *, password: str | None = None) -> Transcript:
             began.set()
             await asyncio.Event().wait()
             raise AssertionError
@@ -400,3 +403,88 @@ async def test_workers_that_died_of_a_reading_leave_the_former_outcome(process: 
     leases.waiting[:] = [build_lease(former=READ_BEFORE, attempt=4)]
     await process(FakeReading(PAGE)).process_next()
     assert end(leases) == READ_BEFORE
+
+
+LOCKED = DocumentOutcome(
+    status=ResultStatus.NEEDS_REVIEW, reason=ReviewReason.PASSWORD_REQUIRED, archive_path="archive/locked.pdf"
+)
+PASSWORD = GivenPassword(7, "open sesame")
+
+
+async def test_a_locked_document_is_read_with_the_password_that_was_given(process: Process, leases: FakeLeases) -> None:
+    leases.waiting[:] = [build_lease(former=LOCKED, password=PASSWORD)]
+    reading = FakeReading(PAGE, extraction=DONE)
+    await process(reading).process_next()
+    assert reading.passwords == ["open sesame"]
+    assert end(leases) == replace(READ_BEFORE, archive_path="archive/locked.pdf")
+
+
+@pytest.mark.parametrize(
+    ("trouble", "reason"),
+    [
+        (UnreadableFile("password_wrong"), "password_wrong"),
+        (ParserLimitReached("memory"), "reader_limit"),
+        (ValueError("a bug of ours"), "password_required"),
+    ],
+)
+async def test_of_a_locked_document_it_is_said_how_far_its_password_led(
+    process: Process, leases: FakeLeases, trouble: Exception, reason: str
+) -> None:
+    leases.waiting[:] = [build_lease(former=LOCKED, password=PASSWORD, attempt=3)]
+    await process(FakeReading(trouble)).process_next()
+    assert end(leases).reason == reason
+
+
+@pytest.mark.parametrize("reason", ["password_required", "password_wrong"])
+async def test_what_a_password_opened_stands_when_it_is_read_again_without(
+    process: Process, leases: FakeLeases, reason: str
+) -> None:
+    leases.waiting[:] = [build_lease(former=READ_BEFORE)]
+    await process(FakeReading(UnreadableFile(reason))).process_next()
+    assert end(leases) == READ_BEFORE
+
+
+async def test_no_language_model_is_shown_what_a_password_opened(process: Process, leases: FakeLeases) -> None:
+    leases.waiting[:] = [build_lease(former=LOCKED, password=PASSWORD)]
+    processor = process(FakeReading(PAGE, extraction=DONE))
+    assistant: Any = object()  # asked for anything it fails
+    processor._assistant = assistant
+    await processor.process_next()
+    assert end(leases).reader == "reader/1"
+
+
+def test_a_password_is_in_no_representation_of_what_holds_it() -> None:
+    assert PASSWORD.text not in repr(build_lease(password=PASSWORD))
+
+
+async def test_a_picture_that_finds_no_ocr_process_waits_its_turn_and_loses_no_attempt(
+    process: Process, leases: FakeLeases
+) -> None:
+    await process(FakeReading(OCRBusy(12.5))).process_next()
+    ((_, not_before, _, count_attempt),) = leases.releases
+    assert (not_before, count_attempt, leases.finished) == (NOW + timedelta(seconds=12.5), False, [])
+
+
+async def test_a_picture_waits_its_turn_however_often_it_was_tried(process: Process, leases: FakeLeases) -> None:
+    leases.waiting[:] = [build_lease(attempt=RETRIES.max_attempts)]
+    await process(FakeReading(OCRBusy(1.0))).process_next()
+    assert leases.finished == []
+
+
+@pytest.mark.parametrize("read", [FakeReading(PAGE, Classification(None, 0.8)), FakeReading(ParserCrashed("died"))])
+async def test_what_a_person_made_an_invoice_of_is_archived_whatever_is_read(
+    process: Process, leases: FakeLeases, blobs: FakeBlobs, read: FakeReading
+) -> None:
+    corrected = replace(READ_BEFORE, archive_path=None)
+    leases.waiting[:] = [build_lease(former=corrected, is_decided=True)]
+    await process(read).process_next()
+    assert list(blobs.archived) == leases.reserved == [end(leases).archive_path]
+
+
+async def test_what_a_person_rejected_is_not_archived_for_a_reading(
+    process: Process, leases: FakeLeases, blobs: FakeBlobs
+) -> None:
+    rejected = DocumentOutcome(status=ResultStatus.SKIPPED, reason=DocumentSkipReason.REJECTED)
+    leases.waiting[:] = [build_lease(former=rejected, is_decided=True)]
+    await process(FakeReading(PAGE, extraction=DONE)).process_next()
+    assert blobs.archived == {}

@@ -11,7 +11,7 @@ from fault_samples import FAULT_SAMPLES
 
 from ingestion.adapters.local_reader import LocalReader
 from ingestion.domain.document import DocumentOutcome
-from ingestion.extract import rule_based
+from ingestion.extract import evidence_boxes, rule_based
 from ingestion.handlers.read_document import read_document
 from ingestion.ports import DocumentReaders
 from ingestion.readers.document import transcribe_document
@@ -22,7 +22,7 @@ T = TypeVar("T")
 FUNCTIONS = {
     "transcribe_document": transcribe_document,
     "classify_document": rule_based.classify_document,
-    "extract_invoice": rule_based.extract_invoice,
+    "extract_invoice": evidence_boxes.extract_invoice,
 }
 
 
@@ -51,7 +51,6 @@ async def read(sample: str) -> DocumentOutcome:
         ("scan-with-a-little-text/fax-line.pdf", "no_text_layer"),
         ("scan-with-a-little-text/page-number.pdf", "no_text_layer"),
         ("scan-with-a-little-text/letter-then-scan.pdf", "no_text_layer"),
-        ("pdf-collection/collection.pdf", "embedded_files_not_read"),
     ],
 )
 async def test_what_could_not_be_read_is_never_taken_for_no_invoice(sample: str, reason: str) -> None:
@@ -76,6 +75,7 @@ FIELDS = {
         ("rotated-page/rotate-270.pdf", "RE-8200270"),
         ("letters-drawn-twice/all.pdf", "RE-83001"),
         ("letters-drawn-twice/headings.pdf", "RE-83002"),
+        ("pdf-collection/collection.pdf", "RE-85001"),
     ],
 )
 async def test_the_invoice_of_each_sample_is_read(sample: str, number: str) -> None:

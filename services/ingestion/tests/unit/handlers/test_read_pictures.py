@@ -18,11 +18,13 @@ NO_INVOICE = Classification(None, 0.8)
 class FakePictures:
     def __init__(self, answer: Transcript | OCRBusy, reading: FakeReading) -> None:
         self.asked = 0
+        self.passwords: list[str | None] = []
         self._answer = answer
         self._reading = reading
 
     async def read_pictures(self, file: Path, transcript: Transcript, *, password: str | None = None) -> Transcript:
         self.asked += 1
+        self.passwords.append(password)
         assert self._reading.opened == self._reading.closed, "the parser process is held while OCR works"
         if isinstance(self._answer, OCRBusy):
             raise self._answer
@@ -52,3 +54,10 @@ async def test_whoever_finds_all_ocr_processes_taken_is_told() -> None:
     reading = FakeReading(replace(SCAN, pages=1))
     with pytest.raises(OCRBusy):
         await read_document_with_pictures(reading.open_readers, FakePictures(OCRBusy(5.0), reading), Path("scan.png"))
+
+
+async def test_the_pictures_of_a_locked_file_are_read_with_its_password_too() -> None:
+    reading = FakeReading(SCAN, NO_INVOICE)
+    pictures = FakePictures(TEXT, reading)
+    await read_document_with_pictures(reading.open_readers, pictures, Path("scan.pdf"), password="secret")
+    assert (reading.passwords, pictures.passwords) == (["secret"], ["secret"])

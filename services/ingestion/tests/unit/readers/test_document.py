@@ -2,10 +2,12 @@ from io import BytesIO
 from typing import Any
 
 import pytest
-from generated_invoices import CII, text_page
+from generated_invoices import CII, draw, text_page
 from PIL import Image
 from pypdf import PdfReader, PdfWriter
+from pypdf.generic import ArrayObject, DictionaryObject, FloatObject, NameObject, StreamObject, TextStringObject
 
+from ingestion.readers import embedded_files
 from ingestion.readers.document import transcribe_document
 from mailroom_common.parser import UnreadableFile
 
@@ -60,8 +62,65 @@ def test_an_attachment_that_breaks_its_reader_loses_the_attachment_only(monkeypa
     assert answer["unread"] == ["xml_unreadable"]
 
 
-def test_a_file_in_the_file_that_nothing_reads_is_said() -> None:
-    assert read(attach(("more.pdf", CII().page())))["unread"] == ["embedded_files_not_read"]
+@pytest.mark.parametrize("content", [b"a,b,c", picture("PNG"), b"%PDF-1.7 damaged", draw([], encrypted="secret")])
+def test_a_file_in_the_file_that_nothing_reads_is_said(content: bytes) -> None:
+    assert read(attach(("more", content)))["unread"] == ["embedded_files_not_read"]
+
+
+def test_the_pages_of_a_pdf_in_the_pdf_follow_on_its_own() -> None:
+    answer = read(attach(("a.pdf", text_page("First")), ("b.pdf", text_page("Second")), page=text_page("Cover")))
+    assert [(line[0], line[3][0][0]) for line in answer["lines"]] == [(0, "Cover"), (1, "First"), (2, "Second")]
+    assert (answer["pages"], answer["part_starts"], answer["unread"]) == (3, [1, 2], [])
+
+
+def test_a_pdf_in_the_pdf_is_an_e_invoice_too() -> None:
+    answer = read(attach(("invoice.pdf", CII(number="RE-9").pdf()), page=text_page("Your documents")))
+    assert answer["e_invoice"]["invoice"]["invoice_number"] == "RE-9"
+    assert answer["unread"] == []
+
+
+def test_pdfs_in_pdfs_are_read_two_deep() -> None:
+    nested = text_page("Deepest")
+    for name in ("third", "second", "first"):
+        nested = attach((f"{name}.pdf", nested), page=text_page(name))
+    answer = read(nested)
+    assert [line[3][0][0] for line in answer["lines"]] == ["first", "second", "third"]
+    assert answer["unread"] == ["embedded_files_not_read"]
+
+
+def test_more_pdfs_in_a_pdf_than_are_read_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    three = attach(*((f"{number}.pdf", text_page(str(number))) for number in range(3)), page=text_page("Cover"))
+    assert read(three)["unread"] == []
+    for limit, most in (("MAX_PDFS", 2), ("MAX_PAGES", 2), ("MAX_PDF_BYTES", 4000)):
+        with monkeypatch.context() as patch:
+            patch.setattr(embedded_files, limit, most)
+            answer = read(three)
+        assert (len(answer["part_starts"]) < 3, answer["unread"]) == (True, ["embedded_files_not_read"])
+
+
+def test_a_file_that_is_pinned_to_a_place_on_a_page_is_read() -> None:
+    assert read(pin(text_page("Cover"), CII(number="RE-8").xml()))["e_invoice"]["invoice"]["invoice_number"] == "RE-8"
+
+
+def pin(page: bytes, content: bytes) -> bytes:
+    """The page with a file that is attached to a place on it, and not to the document."""
+    writer = PdfWriter()
+    writer.append(PdfReader(BytesIO(page)))
+    stream = StreamObject()
+    stream.set_data(content)
+    file = DictionaryObject({NameObject("/F"): writer._add_object(stream)})
+    spec = {"/Type": NameObject("/Filespec"), "/F": TextStringObject("invoice.xml"), "/EF": file}
+    annotation = {
+        "/Type": NameObject("/Annot"),
+        "/Subtype": NameObject("/FileAttachment"),
+        "/Rect": ArrayObject([FloatObject(place) for place in (10, 10, 30, 30)]),
+        "/FS": DictionaryObject({NameObject(name): value for name, value in spec.items()}),
+    }
+    dictionary = DictionaryObject({NameObject(name): value for name, value in annotation.items()})
+    writer.pages[0][NameObject("/Annots")] = ArrayObject([writer._add_object(dictionary)])
+    written = BytesIO()
+    writer.write(written)
+    return written.getvalue()
 
 
 def test_two_different_e_invoices_in_one_file_are_one_too_many() -> None:

@@ -98,14 +98,21 @@ def test_what_was_filled_into_a_form_is_part_of_its_page() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pdf", "reason"),
+    ("pdf", "password", "reason"),
     [
-        (draw(ROWS, encrypted="secret"), "password_required"),
-        (draw(ROWS)[:300], "unreadable"),
-        (b"%PDF-1.7 and then nothing of the kind", "unreadable"),
+        (draw(ROWS, encrypted="secret"), None, "password_required"),
+        (draw(ROWS, encrypted="secret"), "Secret", "password_wrong"),
+        (draw(ROWS)[:300], None, "unreadable"),
+        (draw(ROWS)[:300], "secret", "unreadable"),
+        (b"%PDF-1.7 and then nothing of the kind", None, "unreadable"),
     ],
 )
-def test_what_cannot_be_opened_says_why(pdf: bytes, reason: str) -> None:
+def test_what_cannot_be_opened_says_why(pdf: bytes, password: str | None, reason: str) -> None:
     with pytest.raises(UnreadableFile) as refused:
-        pdf_text.read_pdf_text(BytesIO(pdf))
+        pdf_text.read_pdf_text(BytesIO(pdf), password)
     assert refused.value.reason == reason
+
+
+def test_a_password_opens_a_locked_file() -> None:
+    locked = draw(ROWS, encrypted="secret")
+    assert pdf_text.read_pdf_text(BytesIO(locked), "secret").lines == pdf_text.read_pdf_text(BytesIO(draw(ROWS))).lines

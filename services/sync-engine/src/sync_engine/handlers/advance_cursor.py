@@ -1,7 +1,7 @@
 """Advances one cursor to the end of its round: page by page, each committed in batches."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import chain
 
@@ -15,6 +15,7 @@ from sync_engine.domain.message_records import PageUpdate
 from sync_engine.domain.watched_folders import Watch
 from sync_engine.handlers.change_batches import cut_batches
 from sync_engine.handlers.cursor_refusals import CursorRefusals
+from sync_engine.handlers.look_up_messages import LookUpMessages, PageLookUp
 from sync_engine.handlers.message_batches import CommitUpdates
 from sync_engine.handlers.process_changes import ProcessChanges
 from sync_engine.handlers.sync_run import SyncRun
@@ -41,6 +42,16 @@ class CursorsRefused(ChangesUnavailable):
     progress."""
 
 
+@dataclass(frozen=True, slots=True)
+class _OpenPage:
+    """What the batches of one page have in common."""
+
+    watch: Watch
+    hints: Mapping[str, MessageSummary]
+    progress: PageProgress
+    look_up: PageLookUp
+
+
 class AdvanceCursor:
     def __init__(
         self,
@@ -55,6 +66,7 @@ class AdvanceCursor:
         self._commits = commits
         self._clock = clock
         self._unfinished = UnfinishedPages()
+        self._look_ups = LookUpMessages(messages)
         self._refusals = CursorRefusals()
         self._unseen = UnseenMessages(messages)
 
@@ -137,6 +149,8 @@ class AdvanceCursor:
         if ends_relist or not changes:
             batches = chain(batches, [()])
         with self._unfinished.continue_page(run, watch, cursor) as progress:
+            look_up = self._look_ups.open_page(run, cursor.scope, changes, progress, hints)
+            opened = _OpenPage(watch, hints, progress, look_up)
             written, begun = run.tally.written_messages, 0
             for batch in batches:
                 # Between two commits, so that nothing of this page waits for what is done there. The page is listed
@@ -149,24 +163,23 @@ class AdvanceCursor:
                 is_last = begun == len(changes) and not (ends_relist and batch)
                 if is_last and ends_relist:
                     cursor = await self._confirm_unseen(run, watch, cursor)
-                cursor = await self._commit_batch(run, watch, cursor, batch, hints, progress, page if is_last else None)
+                cursor = await self._commit_batch(run, opened, cursor, batch, page if is_last else None)
         return cursor
 
     async def _commit_batch(
         self,
         run: SyncRun,
-        watch: Watch,
+        opened: _OpenPage,
         cursor: Cursor,
         changes: Sequence[Change],
-        hints: Mapping[str, MessageSummary],
-        progress: PageProgress,
         finished_page: ChangePage | None,
     ) -> Cursor:
         """`finished_page` is the page whose last batch this is."""
-        unprocessed = [change for change in changes if not progress.is_processed(change)]
-        listed = [_complete_change(change, cursor.scope, hints) for change in unprocessed]
-        batch = await self._changes.process_changes(run, watch, cursor.scope, listed)
-        progress.record_rowless(change for change in unprocessed if change.message_id in batch.rowless_ids)
+        unprocessed = [change for change in changes if not opened.progress.is_processed(change)]
+        listed = [_complete_change(change, cursor.scope, opened.hints) for change in unprocessed]
+        looked_up = await opened.look_up.find_summaries(unprocessed)
+        batch = await self._changes.process_changes(run, opened.watch, cursor.scope, listed, looked_up)
+        opened.progress.record_rowless(change for change in unprocessed if change.message_id in batch.rowless_ids)
         update = batch.build_update()
         if batch.interruption:
             # What was done is kept. The cursor stays on the page, where the next run finds the rest.

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from mailroom_common.metrics import SYNC_MESSAGES_PASSED_OVER
 from mailroom_common.providers.ports import RELIST_SCOPE
-from mailroom_common.providers.types import Change, ChangeKind
+from mailroom_common.providers.types import Change, ChangeKind, MessageSummary
 from sync_engine.domain.message_records import KnownMessage, PassedOverReason
 from sync_engine.domain.watched_folders import Watch
 from sync_engine.handlers.collect_messages import CollectMessages
@@ -23,9 +23,18 @@ class ProcessChanges:
         self._observe = observe
 
     async def process_changes(
-        self, run: SyncRun, watch: Watch, scope: str, changes: Sequence[Change]
+        self,
+        run: SyncRun,
+        watch: Watch,
+        scope: str,
+        changes: Sequence[Change],
+        looked_up: Mapping[str, MessageSummary] | None = None,
     ) -> ProcessedBatch:
+        """`looked_up` is what a list, read before, told of some of the messages, by their ids."""
         known = await self._messages.find_known(run.doc_source_id, [change.message_id for change in changes])
+        # What has become known since was judged in a version that is as new as that of the list, or newer.
+        unknown = {key: summary for key, summary in (looked_up or {}).items() if key not in known}
+        changes = [_tell_more(change, scope, unknown.get(change.message_id)) for change in changes]
         if run.is_observing:
             return await self._observe_changes(run, watch, scope, changes, known)
         refs = [ref for change in changes if (ref := _to_collect(run, watch, change, known.get(change.message_id)))]
@@ -55,6 +64,12 @@ class ProcessChanges:
                 refs.append(MessageRef(change.message_id, may_be_gone=True))
         batch = await self._observe.observe_messages(run, watch, refs, known)
         return replace(batch, messages=batch.messages + tuple(message for message in removed if message))
+
+
+def _tell_more(change: Change, scope: str, looked_up: MessageSummary | None) -> Change:
+    if looked_up is None:
+        return change
+    return replace(change, summary=replace(looked_up, folder_id=looked_up.folder_id or scope))
 
 
 def _to_collect(run: SyncRun, watch: Watch, change: Change, known: KnownMessage | None) -> MessageRef | None:

@@ -54,20 +54,25 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
     (
         Label.TRADE_DATE,
         (
-            r"ausf[üu]hrung(?=\W{0,3}\d)|execution(?=\W{0,3}\d)|ex[ée]cution(?=\W{0,3}\d)|ejecuci[óo]n(?=\W{0,3}\d)|esecuzione(?=\W{0,3}\d)|uitvoering(?=\W{0,3}\d)|execu[çc][ãa]o(?=\W{0,3}\d)|(?:schluss|handels|ausf[üu]hrungs|gesch[äa]fts|abschluss|kauf|verkaufs|preis|transaktions)-?\s?(?:tag|datum)(?:\s*/\s*-?\s?(?:zeit|uhrzeit))?|(?:handels|ausf[üu]hrungs)-?\s?(?:uhr)?zeit(?:punkt)?|preisdatum|zeitpunkt\s+der\s+ausf[üu]hrung|ausgef[üu]hrt\s+am|(?:ausf[üu]hrung|abschluss)\s+(?:am|vom)|tag\s+des\s+gesch[äa]fts|datum\s+der\s+ausf[üu]hrung",
+            r"ausf[üu]hrung(?:\s+\w{1,20}){0,3}\s+am\b|ausf[üu]hrung(?=\W{0,3}\d)|execution(?=\W{0,3}\d)|ex[ée]cution(?=\W{0,3}\d)|ejecuci[óo]n(?=\W{0,3}\d)|esecuzione(?=\W{0,3}\d)|uitvoering(?=\W{0,3}\d)|execu[çc][ãa]o(?=\W{0,3}\d)|(?:schluss|handels|ausf[üu]hrungs|gesch[äa]fts|abschluss|kauf|verkaufs|preis|transaktions)-?\s?(?:tag|datum)(?:\s*/\s*-?\s?(?:zeit|uhrzeit))?|(?:handels|ausf[üu]hrungs)-?\s?(?:uhr)?zeit(?:punkt)?|preisdatum|zeitpunkt\s+der\s+ausf[üu]hrung|ausgef[üu]hrt\s+am|(?:ausf[üu]hrung|abschluss)\s+(?:am|vom)|tag\s+des\s+gesch[äa]fts|datum\s+der\s+ausf[üu]hrung",
             r"(?:trade|execution|deal|transaction|purchase|sale|dealing|order\s+execution|bargain)\s*date(?:\s*/\s*time)?|date\s+of\s+(?:trade|execution|transaction|deal)|executed\s+(?:on|at)|traded\s+on|(?:trade|execution)\s+(?:date\s+and\s+)?time(?:stamp)?|trans(?:action)?\.?\s+date",
             r"date\s+(?:et\s+heure\s+)?(?:d['’]ex[ée]cution|de\s+(?:la\s+)?(?:transaction|n[ée]gociation|l['’]op[ée]ration)|d['’]op[ée]ration)|ex[ée]cut[ée]e?\s+le|date\s+(?:bourse|op[ée]ration)",
             r"fecha\s+(?:de\s+)?(?:la\s+)?(?:operaci[óo]n|ejecuci[óo]n|contrataci[óo]n|negociaci[óo]n|transacci[óo]n)|ejecutad[ao]\s+el",
             r"data\s+(?:(?:di|dell?['’a]?|da|de)\s*)?(?:esecuzione|operazione|negoziazione|eseguito|contrattazione|opera[çc][ãa]o|execu[çc][ãa]o|negocia[çc][ãa]o|transa[çc][ãa]o|neg[óo]cio|preg[ãa]o)|eseguito\s+il",
             r"(?:transactie|uitvoerings|handels|beurs)\s?(?:datum|dag)|datum\s+(?:transactie|uitvoering)|uitgevoerd\s+op|handelsdato|handelsdag|afslagsdag",
+            r"(?:kauf|verkaufs?|zeichnungs|r[üu]cknahme|order-?ausf[üu]hrungs|b[öo]rsen|bewertungs)-?(?:tag|datum)|(?:contract|dealing|execution)\s+(?:date|day)|date\s+(?:traded|executed|dealt)|dealt\s+on|as\s+of\s+trade\s+date|trad(?:ing|e)\s+time|executed(?=\W{0,3}\d)|date\s*/\s*time|date\s+and\s+time",
+            r"date\s+(?:de\s+)?(?:l['’])?(?:achat|vente|souscription|rachat|bourse|ex[ée]cution|cession)|date\s+d['’](?:achat|ordre\s+ex[ée]cut[ée])|ex[ée]cut[ée]\s+(?:le|[àa])|s[ée]ance\s+du|date\s+de\s+(?:la\s+)?(?:vl|valeur\s+liquidative)|n[ée]goci[ée]e?\s+le",
+            r"fecha\s+(?:de\s+)?(?:compra|venta|suscripci[óo]n|reembolso)|fecha\s+y\s+hora(?:\s+de\s+(?:la\s+)?(?:ejecuci[óo]n|operaci[óo]n))?|contratad[ao]\s+el|data\s+(?:di\s+)?(?:acquisto|vendita|sottoscrizione|rimborso|contratto)|data\s+(?:e|/)\s*ora(?:\s+(?:di\s+)?(?:esecuzione|operazione))?",
+            r"data\s+(?:de\s+|da\s+)?(?:compra|venda|subscri[çc][ãa]o|resgate)|data\s+e\s+hora(?:\s+da\s+\w+)?|executad[ao]\s+em|(?:aankoop|verkoop|uitvoer)\s?datum|datum\s+(?:en\s+tijd(?:stip)?|uitvoering)|verhandeld\s+op|transactiedag",
         ),
     ),
     (
         Label.SETTLEMENT_DATE,
         (
             r"(?:settlement|settle|value|contractual\s+settlement|payment)\s*date|settles?\s+on|settlement(?=\W*\d)",
-            r"valuta(?:tag|datum)?\b|wert(?:stellung)?\b|kassatag|erf[üu]llungs(?:tag|datum)|zahltag|mit\s+val[øo]r|val[øo]r(?:dato)?\b",
+            r"valuta(?:tag|datum)?\b|wert(?:stellung)?\b|kassatag|erf[üu]llungs(?:tag|datum)|zahltag|me[dt]\s+valør|val[øo]rdato|valør\b",
             r"date\s+(?:de\s+)?(?:valeur|r[èe]glement(?:[-/\s]livraison)?|d[ée]nouement)|fecha\s+(?:de\s+)?(?:valor|liquidaci[óo]n)|data\s+(?:di\s+)?(?:valuta|regolamento)|valutadatum|data\s+(?:de\s+)?(?:valor|liquida[çc][ãa]o)",
+            r"afwikkel(?:ing)?s?\s?datum|abwicklungs(?:tag|datum)|liefer(?:ungs)?(?:tag|datum)|gutschriftsdatum|belastungsdatum|value\s+day|settlement\s+on|for\s+settlement|date\s+de\s+livraison|date\s+de\s+comptabilisation|fecha\s+de\s+abono|fecha\s+de\s+cargo|data\s+(?:di\s+)?liquidazione|data\s+accredito|data\s+addebito|boekingsdatum",
         ),
     ),
     (
@@ -98,6 +103,7 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
     (
         Label.TAX,
         (
+            r"[a-zäöüß]{0,30}steuern?\b|kest\s+(?:i|ii|iii)|stempel(?:geb[üu]hr)?|[a-z]{0,20}taks\b|roerende\s+voorheffing|droits?\s+de\s+timbre|csg\b|crds\b|contributions?\s+sociales|irpf\b|retenci[óo]n(?:\s+(?:a\s+cuenta|fiscal|irpf))?|tasa\s+(?:tobin|financiera)|imposta\s+di\s+bollo|bolli\b|bollo\b|capital\s+gains?\s+tax|imp(?:osto|\.)\s*(?:do\s+|de\s+)?selo|selo\b|irs\b|consumption\s+tax|ftt|panel\s+(?:on\s+takeovers|levy)",
             r"(?:kapitalertrags?|quellen|abgeltungs?|kirchen|finanztransaktions?|umsatz|stempel|b[öo]rsenumsatz)-?s?t(?:euer|\.)|kapst|kest\b|kist\b|solz\b|solidarit[äa]ts\w*|steuern?\b|eidg\w*\s+umsatzabgabe|umsatzabgabe|stempelabgabe",
             r"(?:withholding|stamp|transaction|financial\s+transaction|capital\s+gains|securities|sales)\s+(?:tax|duty)|stamp\s+duty(?:\s+reserve\s+tax)?|sdrt|ptm\s+levy|tax(?:es)?\b|gst\b|vat\b|levy\b|sec(?:tion\s+31)?\s+fee|ftt\b",
             r"(?:taxe|imp[ôo]t|ttf|tob|pr[ée]l[èe]vement\w*|t\.?v\.?a\.?)\b(?:\s+(?:sur\s+les\s+)?(?:transactions?\s+financi[èe]res?|bourse|sociaux))?|retenci[óo]n|impuesto\w*|i\.?v\.?a\.?\b",
@@ -115,6 +121,13 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
             r"(?:importo|totale?|controvalore)\s+(?:netto|complessivo|finale|operazione|addebit\w+|accredit\w+|da\s+\w+|a\s+(?:vostro|suo)\s+(?:debito|credito))|netto\s+(?:a\s+\w+|ricavo)",
             r"(?:totaal|netto|te\s+(?:betalen|ontvangen))\s*(?:bedrag|te\s+(?:betalen|ontvangen))?\b|(?:afrekenings|eind)bedrag|bedrag\s+ten\s+(?:laste|gunste)",
             r"(?:valor|montante|total)\s+(?:l[íi]quido|total|a\s+(?:pagar|receber|debitar|creditar)|da\s+opera[çc][ãa]o)|i\s+alt\b|til\s+afregning|afregnings?bel[øo]b|nettobel[øo]b|total\b(?=\s*:)",
+            r"net\s+[àa]\s+(?:recevoir|d[ée]biter|cr[ée]diter|payer|r[ée]gler)|(?:montant|total|net)\s+(?:[àa]\s+)?(?:d[ée]bit(?:er|[ée])?|cr[ée]dit(?:er|[ée])?)|montant\s+(?:pr[ée]lev[ée]|vers[ée]|imput[ée])|total\s+(?:ttc|g[ée]n[ée]ral)|(?:solde|d[ée]bit|cr[ée]dit)\s+(?:en\s+)?(?:de\s+votre\s+)?(?:votre\s+)?compte",
+            r"(?:importe|total|neto)\s+(?:a\s+)?(?:percibir|recibir|ingresar|adeudar|adeudo|abono|cargo|liquidaci[óo]n)|importe\s+de\s+(?:la\s+)?liquidaci[óo]n|total\s+(?:a\s+(?:su|nuestro)\s+(?:cargo|favor)|operaci[óo]n|cargado|abonado)|(?:cargo|abono)\s+en\s+cuenta",
+            r"(?:totale?|importo)\s+(?:a\s+)?(?:debito|credito|da\s+(?:pagare|ricevere|addebitare|accreditare)|regolato|liquidato|a\s+regolamento)|netto\s+(?:da\s+\w+|addebitato|accreditato)|(?:addebito|accredito)(?:\s+(?:in|sul)\s+c(?:onto|/c))?",
+            r"(?:totaal|bedrag|netto)\s+(?:te\s+(?:uwen|onzen)\s+)?(?:laste|gunste)|te\s+(?:uwen|uw)\s+(?:laste|gunste)|(?:totaal|netto)(?:bedrag)?\s+te\s+(?:betalen|ontvangen|verrekenen)|verrekend\s+bedrag|totaalbedrag|transactiebedrag\s+netto|af\s*te\s*rekenen",
+            r"(?:total|montante|valor)\s+(?:a\s+)?(?:d[ée]bito|cr[ée]dito|pago|recebido|a\s+liquidar|da\s+liquida[çc][ãa]o|debitado|creditado)|l[íi]quido\s+a\s+(?:pagar|receber)",
+            r"(?:net|total)\s+(?:amount\s+)?(?:due|payable|paid|received|settled|debit|credit)(?:\s+(?:to|from|by)\s+(?:you|us|client))?|(?:total|net)\s+(?:trade|transaction|contract|settlement)\s+(?:amount|value|cost)|amount\s+(?:settled|charged|to\s+(?:pay|be\s+paid|settle))|total\s+(?:consideration\s+)?(?:incl|including|after)\w*(?:\s+\w+){0,2}|total\s+amount|cash\s+(?:amount|movement)|you(?:r)?\s+total",
+            r"(?:gesamt|end|schluss|auszahlungs|einzugs|verrechnungs|lastschrift|[üu]berweisungs)-?(?:betrag|summe)|(?:total|betrag|summe)\s+zu\s+(?:ihren|unseren)\s+(?:lasten|gunsten)|zu\s+(?:ihren|unseren)\s+(?:lasten|gunsten)|summe\s+(?:belastung|gutschrift)|lastschrift\b(?=\W{0,40}(?:[a-z]{3}\s*)?\W{0,3}\d)|(?:total|totale|totaal|gesamt|summe|suma|insgesamt)\b(?=\W{0,40}(?:[a-z]{3}\s*)?\W{0,3}\d)",
         ),
     ),
     (
@@ -131,11 +144,21 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
             r"(?:brokers?\s+)?commissions?|(?:dealing|brokerage|transaction|exchange|clearing|platform|trading|regulatory|execution|service|handling|foreign\s+exchange|fx|stamp|initial|exit|third\s+party|dealer)?\s*(?:fees?|charges?|costs?)\b|brokerage\b|ecn\b",
             r"frais(?:\s+(?:de\s+)?\w+)?|courtages?\b|commissions?\b|gastos(?:\s+\w+)?|corretaje\w*|comisi[óo]n(?:es)?|c[áa]non\w*|tarifa\w*",
             r"commissioni?\b|spese(?:\s+\w+)?|(?:transactie|makelaars|beurs|order)?kosten\b|provisie|makelaarsloon|comiss(?:[ãa]o|[õo]es)|corretagem|emolumentos|taxa\s+de\s+\w+|custos?\b|kurtage|handelsomkostninger|gebyr\w*",
+            r"[a-zäöüß]{0,30}(?:geb[üu]hren?|entgelte?|spesen|provisionen|kosten|courtagen?|pauschale|aufschl[äa]ge?|abschlag|kommissionen|vergoeding(?:en)?|zuschl[äa]ge?)\b|[üu]bernahmeprovision|handling|abwicklung(?=\W{0,40}(?:[a-z]{3}\s*)?\d)|spread\b",
+            r"(?:droits?|commissions?|frais|r[ée]tro\w*|honoraires)\s*(?:d['’](?:entr[ée]e|sortie|ordre|ex[ée]cution|intervention|acquisition)|de\s+(?:bourse|garde|place|march[ée]|courtage|dossier|gestion|n[ée]gociation|r[ée]glement|souscription|rachat|transaction|change))?",
+            r"(?:derechos|gastos|c[áa]nones|tasas|tarifas?|honorarios|comisi[óo]n(?:es)?)(?:\s+(?:de\s+(?:la\s+)?)?(?:bolsa|mercado|contrataci[óo]n|liquidaci[óo]n|custodia|intermediaci[óo]n|compra|venta|suscripci[óo]n|reembolso|cambio|tramitaci[óo]n|correo|bancari[oa]s?|operaci[óo]n))?\b",
+            r"(?:commissioni?|diritti|oneri|spese|costi)(?:\s+(?:di\s+|d['’])?(?:negoziazione|intermediazione|borsa|mercato|esecuzione|sottoscrizione|ingresso|uscita|cambio|fiss[ie]|bancari[ae]|amministrativ[ie]|accessorie|varie))?\b",
+            r"(?:comiss(?:[ãa]o|[õo]es)|despesas|encargos|custos|taxas?|emolumentos|portes)(?:\s+(?:de\s+|da\s+)?(?:bolsa|mercado|transa[çc][ãa]o|corretagem|intermedia[çc][ãa]o|custódia|liquida[çc][ãa]o|execu[çc][ãa]o|subscri[çc][ãa]o|resgate|negocia[çc][ãa]o|bancárias?))?\b",
+            r"(?:beurs|makelaars|uitvoerings|afwikkelings|instap|uitstap|bank|valuta|aan-?\s?en\s+verkoop)\s?kosten|kosten(?:\s+(?:beurs|broker|derden|transactie))?\b|commissie(?:loon)?|(?:dealing|trading|platform|custody|settlement|clearing|regulatory|exchange|entry|exit|contract|admin(?:istration)?|ticket|market)\s+(?:commission|fee|charge|cost|levy)s?|sec\s+fees?|finra\s+\w+|orf\b|taf\b|handling",
         ),
     ),
     (
         Label.GROSS,
         (
+            r"(?:stock|security|share|securities)\s+value|gegenwert|handels(?:wert|volumen)|order(?:volumen|wert)|transaktions(?:betrag|wert)|anlage(?:betrag|summe)|investitions?(?:betrag|summe)|kauf(?:wert|betrag|preis\s+gesamt)|zwischensumme|(?:trade|transaction|deal|order|investment)\s+(?:value|amount|consideration)|sub-?total|net\s+consideration|value\s+of\s+(?:trade|transaction)|amount\s+invested|proceeds",
+            r"montant\s+(?:de\s+(?:l['’]op[ée]ration|la\s+(?:transaction|n[ée]gociation))|n[ée]goci[ée]|investi|de\s+l['’]ordre|de\s+la\s+(?:souscription|vente)|du\s+rachat|des\s+titres)|valeur\s+(?:brute|de\s+la\s+transaction)|sous-?total|contre-?valeur",
+            r"(?:importe|valor|efectivo)\s+(?:de\s+(?:la\s+)?)?(?:operaci[óo]n|transacci[óo]n|negociado|compra|venta|t[íi]tulos)|subtotal|(?:controvalore|importo|valore)\s+(?:lordo|titoli|operazione|negoziato|eseguito|investito)|subtotale",
+            r"(?:tegenwaarde|brutowaarde|bruto\s+(?:bedrag|waarde)|waarde(?:\s+(?:effecten|transactie))?|transactiebedrag|orderbedrag|subtotaal|inleg)|(?:valor|montante)\s+(?:da\s+(?:opera[çc][ãa]o|transa[çc][ãa]o|compra|venda)|il[íi]quido|negociado|investido|dos\s+t[íi]tulos)",
             r"kurswert|kurs-?\s?wert|brutto(?:-?\s?betrag|-?\s?wert)?\b|markt-?wert|auftragswert|ausf[üu]hrungswert|transaktionswert|warenwert|kursv[æa]rdi|handelsv[æa]rdi",
             r"(?:gross|principal|trade|market)\s+(?:amount|value|consideration|proceeds)|(?:total\s+)?consideration|principal\b|gross\b|extended\s+price|deal\s+value|contract\s+value",
             r"(?:montant|total|produit)\s+brut|brut\b|(?:importe|efectivo|valor)\s+(?:bruto|efectivo)|efectivo\b|contravalor|(?:controvalore|importo)(?:\s+lordo)?\b|lordo\b|(?:bruto\s?(?:bedrag)?|effectenwaarde|koerswaarde|transactiewaarde)|(?:valor|montante)\s+(?:bruto|da\s+transa[çc][ãa]o)|bruto\b",
@@ -145,7 +168,10 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
     (
         Label.PRICE,
         (
-            r"(?:ausf[üu]hrungs|abrechnungs|handels|durchschnitts|mittel|kauf|verkaufs|r[üu]cknahme|ausgabe|anteils|st[üu]ck|einl[öo]sungs|b[öo]rsen)-?\s?(?:kurs|preis)|preis\s+(?:pro|je)\s+(?:anteil|st[üu]ck|aktie)|einl[öo]sung\s+zu\b|kurs(?!wert|tag)\b|preis\b|fondskurs",
+            r"(?:netto-?)?inventarwert(?:\s+(?:je|pro)\s+anteil)?|niw\b|nav\b(?:\s+per\s+\w+)?|anteil(?:s|en)?-?(?:wert|preis)|fonds-?preis|st[üu]ckkurs|einzelpreis|bezugspreis|zeichnungspreis|kurs\s*/\s*preis|preis\s*/\s*kurs|(?:price|cost|value)\s+(?:per|/)\s*(?:share|unit|security|stock)|(?:unit|share|offer|bid|fill|filled|executed|deal(?:ing)?|subscription|redemption)\s+price|avg\.?\s*price|average\s+(?:price|rate)",
+            r"vni\b|v\.?l\.?\s+unitaire|cours\s+(?:de\s+(?:bourse|n[ée]gociation|la\s+valeur|l['’]action)|net|limite\s+ex[ée]cut[ée])|prix\s+(?:de\s+(?:la\s+part|souscription|rachat|l['’]action|revient)|net|d['’]achat|de\s+vente)|valor\s+liquidativ[oa]|v\.?\s?liquidativo|precio\s+(?:por\s+(?:t[íi]tulo|acci[óo]n|participaci[óo]n)|neto|bruto|de\s+(?:compra|venta|mercado|contrataci[óo]n))|cambio\s+(?:medio|de\s+ejecuci[óo]n)",
+            r"valore\s+(?:unitario|quota|della\s+quota|per\s+quota)|prezzo\s+(?:per\s+(?:quota|azione)|netto|lordo|quota)|(?:gemiddelde|uitgevoerde)\s+(?:koers|prijs)|(?:aankoop|verkoop|uitvoerings|beurs)\s?(?:koers|prijs)|intrinsieke\s+waarde|niw\b|pre[çc]o\s+(?:por\s+(?:a[çc][ãa]o|unidade|t[íi]tulo)|de\s+(?:execu[çc][ãa]o|compra|venda|mercado))|valor\s+(?:da\s+(?:up|unidade(?:\s+de\s+participa[çc][ãa]o)?)|unit[áa]rio)",
+            r"(?:ausf[üu]hrungs|abrechnungs|handels|durchschnitts|mittel|kauf|verkaufs|r[üu]cknahme|ausgabe|anteils|st[üu]ck|einl[öo]sungs|b[öo]rsen)-?(?:kurs|preis)|preis\s+(?:pro|je)\s+(?:anteil|st[üu]ck|aktie)|einl[öo]sung\s+zu\b|kurs(?!wert|tag)\b|preis\b|fondskurs",
             r"(?:execution|average|avg\.?|unit|trade|deal|dealing|share|purchase|sale|market|nav|net\s+asset\s+value)\s*(?:price|rate|value)?(?:\s+per\s+(?:share|unit))?(?<!\bshare)(?<!\bunit)(?<!\btrade)(?<!\bmarket)(?<!\bpurchase)(?<!\bsale)(?<!\bexecution)(?<!\bdeal)|price(?:\s+per\s+(?:share|unit))?|rate\b|@",
             r"cours(?:\s+(?:d['’]ex[ée]cution|moyen|unitaire|brut))?|prix(?:\s+(?:unitaire|moyen|d['’]ex[ée]cution|par\s+\w+))?|valeur\s+liquidative|precio(?:\s+(?:medio|unitario|de\s+ejecuci[óo]n|de\s+la\s+operaci[óo]n))?|cotizaci[óo]n|cambio\b",
             r"prezzo(?:\s+(?:medio|unitario|di\s+\w+|eseguito))?|corso\b|(?:uitvoerings)?koers\b|prijs(?:\s+per\s+\w+)?|pre[çc]o(?:\s+(?:m[ée]dio|unit[áa]rio|de\s+\w+))?|cota[çc][ãa]o",
@@ -157,7 +183,10 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
             r"(?:st[üu]ck(?:zahl|e)?|nominale?|nennwert|nominalbetrag|anzahl|menge|anteile|umsatz|zugang|abgang|nom\.?\s*/?\s*stk\.?|stk\.?)(?:\s*/\s*(?:nominale?|nennwert|stk\.?|anteile))?\b",
             r"(?:number|no\.?|amount)\s+of\s+(?:shares|units|securities|contracts)|(?:units?|shares|securities)\s+(?:purchased|sold|bought|redeemed|allocated|traded)|quantity(?:\s+(?:executed|filled|traded))?|qty\.?|filled\s+quantity|units?\b|shares\b|face\s+(?:amount|value)",
             r"quantit[ée]s?(?:\s+(?:ex[ée]cut[ée]e|n[ée]goci[ée]e))?|nombre\s+(?:de\s+)?(?:titres|parts|actions)|nb\.?\s+(?:de\s+)?titres|(?:n[úu]mero|n[°º]|cantidad|n\.?)\s*(?:de\s+)?(?:t[íi]tulos|acciones|participaciones|valores)|cantidad|t[íi]tulos\b|participaciones\b",
-            r"quantit[àa](?:\s+(?:eseguita|negoziata))?|(?:numero|n\.?)\s+(?:azioni|titoli|quote)|aantal(?:\s+\w+)?|stuks\b|nominaal|quantidade|(?:n[úu]mero|n[°º])\s*(?:de\s+)?(?:a[çc][õo]es|t[íi]tulos|unidades)|antal(?:\s+stk\.?)?",
+            r"quantit[àa](?:\s+(?:eseguita|negoziata))?|(?:numero|n\.?)\s+(?:azioni|titoli|quote)|aantal(?:\s+(?:aandelen|effecten|stuks|titels|deelbewijzen|participaties))?|hoeveelheid|stuks\b|nominaal|quantidade|(?:n[úu]mero|n[°º])\s*(?:de\s+)?(?:a[çc][õo]es|t[íi]tulos|unidades)|antal(?:\s+stk\.?)?",
+            r"(?:fonds)?anteile?(?:\s*/\s*st[üu]ck)?\b|st[üu]ck(?:e|zahl)?(?:\s*/\s*\w{3,12})?\b|nennbetrag|anz\.|(?:number|no\.|total)\s+(?:of\s+)?(?:shares|units|stocks|bonds)(?:\s+(?:bought|sold|purchased|traded|executed))?|(?:executed|filled|traded|total)\s+(?:quantity|qty|shares|units)|nominal(?:\s+(?:amount|value))?|par\s+(?:amount|value)|(?:shares|units|qty)\s*/\s*\w{3,12}",
+            r"(?:nombre|nb\.?|nbre)(?:\s+(?:de\s+|d['’]))?(?:actions|unit[ée]s|titres|parts|obligations)?\b|parts\b|titres\b|unit[ée]s\b|(?:n[úu]m\.?|n[°º]\.?|n\.[°º]|cantidad|total)\s*(?:de\s+)?(?:t[íi]tulos|acciones|participaciones|valores)|acciones\b|nominal\b",
+            r"(?:numero|n[°º]\.?|n\.|q\.?t[àa]\.?)\s*(?:di\s+)?(?:azioni|titoli|quote)|azioni\b|quote\b|titoli\b|valore\s+nominale|quantit[àa]\s*/\s*\w+|nominaal\s*(?:bedrag)?|aantal\b|deelbewijzen|stuks\b|(?:n[úu]mero|n[°º]\.?|n\.[°º]|qtd\.?|quant\.?)\s*(?:de\s+)?(?:a[çc][õo]es|t[íi]tulos|unidades|ups?\b)?|unidades(?:\s+de\s+participa[çc][ãa]o)?|ups\b|qtd\.?",
         ),
     ),
     (Label.ISIN, (r"isin(?:-?\s?(?:code|kode|nr\.?))?|codice\s+isin|c[óo]digo\s+isin|code\s+isin",)),
@@ -188,21 +217,40 @@ def find_labels(text: str) -> Iterator[re.Match[str]]:
     """The labels of a line, as matches whose `lastgroup` is a `Label`."""
     # In small letters the engine skips most alternatives by their first letter: that is five times as fast as
     # ignoring case.
-    lowered = text.lower()
+    lowered = text.lower().replace("\t", "\0")  # no label goes on in the next cell
     return LABELS.finditer(lowered if len(lowered) == len(text) else text)
 
 
 _BUY = (
-    r"(?:wertpapier|fonds|aktien)?-?(?:kauf|ankauf|zeichnung|bezug)|gekauft|erworben|bought|buy|purchased?|subscri(?:bed|ption)"
-    r"|achat|achet[ée]e?s?|souscription|compra(?:do|da|s)?|suscripci[óo]n|acquist(?:o|ato)|sottoscrizione|aankoop|gekocht"
-    r"|subscri[çc][ãa]o|k[øo]bt?|k[öo]pt?|inschrijving"
+    r"(?:wertpapier|fonds|aktien|sparplan)?-?(?:kauf|ankauf|zeichnung|bezug|erwerb)|gekauft|erworben|gezeichnet|bought|buy|purchased?"
+    r"|subscri(?:bed|ption)|achats?|achet[ée]e?s?|souscriptions?|souscrite?s?|compras?|comprad[oa]s?|compr[áa]mos|comprou|suscripci[óo]n|suscrit[oa]s?"
+    r"|acquist(?:o|at[oaie])|sottoscri(?:zione|tt[oaie])|aankoop|gekocht|subscri[çc][ãa]o|subscritas?|subscrevemos|aquisi[çc][ãa]o|adquisici[óo]n"
+    r"|k[øo]bt?|k[öo]pt?|inschrijving|ingeschreven|acquisitions?|acquired|investissement|verwerving|koop|kopen|kochten"
 )
 _SELL = (
-    r"(?:wertpapier|fonds|aktien)?-?(?:verkauf|r(?:ü|ue?)cknahme|einl(?:ö|oe?)sung|tilgung)|verk(?=\.)|verkauft|sold|sell|sale|redemption|redeemed"
-    r"|vente|vendue?s?|rachat|remboursement|venta|vendid[oa]|reembolso|amortizaci[óo]n|vendita|venduto|rimborso|verkoop"
-    r"|verkocht|venda|resgate|salg|solgt|s[äa]lj|s[åa]lt|f[öo]rs[äa]ljning"
+    r"(?:wertpapier|fonds|aktien)?-?(?:verkauf|ver[äa]u(?:ß|ss)erung|r(?:ü|ue?)ck(?:nahme|gabe|kauf)|einl(?:ö|oe?)sung|tilgung)|verk(?=\.)|verkauft|ver[äa]u(?:ß|ss)ert"
+    r"|zur(?:ü|ue?)ck(?:genommen|gegeben)|sold|sell|sale|redemption|redeemed|ventes?|vendue?s?|rachats?|rachet[ée]e?s?|remboursements?"
+    r"|venta|vendid[oa]s?|vendemos|vendeu|reembolsos?|reembolsad[oa]s?|amortizaci[óo]n|vendita|vendut[oaie]|rimbors(?:o|at[oaie])|verkoop"
+    r"|cessions?|c[ée]d[ée]e?s?|d[ée]sinvestissement|disposal|disposed|enajenaci[óo]n|cessione|aliena[çc][ãa]o"
+    r"|verkocht(?:en)?|verkopen|terugkoop|venda|resgates?|resgatad[oa]s?|salg|solgt|s[äa]lj|s[åa]lt|f[öo]rs[äa]ljning"
 )
 DIRECTION = re.compile(rf"\b(?:(?P<buy>{_BUY})|(?P<sell>{_SELL}))\b", re.IGNORECASE)
+
+# Which way the money went, where no word says what was done: to the account it goes for what is sold.
+PAID = re.compile(
+    r"\b(?:zu\s?lasten|zu\s+ihren\s+lasten|belast\w+|lastschrift|d[ée]bit(?:er|[ée]e?)?|(?:net\s+)?[àa]\s+payer|addebit\w+|a\s+(?:vostro\s+)?debito|(?:a\s+)?cargo"
+    r"|cargar|adeud\w+|a\s+pagar|da\s+pagare|d[ée]bito|debitar|te\s+betalen|laste|payable|debited|amount\s+due(?!\s+to\s+you)|you\s+pay|hæves)\b",
+    re.IGNORECASE,
+)
+RECEIVED = re.compile(
+    r"\b(?:zu\s?gunsten|zu\s+ihren\s+gunsten|gutschrift|gutgeschrieben|cr[ée]dit(?:er|[ée]e?)?|[àa]\s+recevoir|accredit\w+|a\s+(?:vostro\s+)?credito|abon(?:o|ar|ad[oa])"
+    r"|percibir|a\s+receber|da\s+ricevere|cr[ée]dito|creditar|te\s+ontvangen|gunste|proceeds|due\s+to\s+you|credited|you\s+receive|inds[æa]ttes)\b",
+    re.IGNORECASE,
+)
+TAX_WORD = re.compile(
+    r"steuer|\btax|\btaxe\b|imp[ôo]t|impuesto|imposta|imposto|reten[cç]|ritenuta|belasting|taks\b|stempel|stamp|\bduty|\bselo\b|\blevy|timbre|\bboll[oi]\b|skat\b|abgabe|withh|solidar",
+    re.IGNORECASE,
+)
 
 # What a line may say before the word that begins a trade: a date, whose, or that it was done.
 ANCHOR = re.compile(
@@ -218,11 +266,15 @@ CANCELLATION = re.compile(
     r"|annullato|storno\s+di|anulaci[óo]n|anulad[ao]|cancelad[ao]|cancelamento|estorno|annulering|geannuleerd|annulleret|annulleret)\b",
     re.IGNORECASE,
 )
+_ENDED = (
+    r"abgelehnt|gel[öo]scht|gestrichen|verfallen|storniert|nicht\s+ausgef[üu]hrt|rejected|expired|cancell?ed|not\s+(?:been\s+)?(?:executed|filled)|unfilled"
+    r"|annul[ée]e?|rejet[ée]e?|expir[ée]e?|non\s+ex[ée]cut[ée]e?|rechazad[oa]|cancelad[oa]|caducad[oa]|anulad[oa]|no\s+ejecutad[oa]"
+    r"|rifiutato|revocato|scaduto|annullato|non\s+eseguito|vervallen|geannuleerd|geweigerd|niet\s+uitgevoerd|rejeitad[oa]|expirad[oa]|n[ãa]o\s+executad[oa]"
+)
 FAILED_ORDER = re.compile(
-    r"\b(?:nicht\s+ausgef[üu]hrt|order\s+(?:abgelehnt|gel[öo]scht|gestrichen|verfallen)|gel[öo]schte?\s+order|auftrag\s+(?:gel[öo]scht|gestrichen|abgelehnt)"
-    r"|order\s+(?:rejected|expired|not\s+executed|cancell?ation)|(?:rejected|expired|unfilled)\s+order|not\s+(?:been\s+)?executed|ordre\s+(?:annul[ée]|rejet[ée]|non\s+ex[ée]cut[ée]|expir[ée])"
-    r"|orden\s+(?:rechazada|cancelada|caducada|no\s+ejecutada)|ordine\s+(?:rifiutato|revocato|scaduto|non\s+eseguito)|order\s+(?:vervallen|geannuleerd|niet\s+uitgevoerd)"
-    r"|ordem\s+(?:rejeitada|cancelada|expirada|n[ãa]o\s+executada))\b",
+    r"\b(?:nicht\s+ausgef[üu]hrt|gel[öo]schte?\s+order|(?:rejected|expired|unfilled|cancell?ed)\s+order|not\s+(?:been\s+)?executed|order\s+cancell?ation"
+    r"|(?:order|auftrags?|ordre|orden|ordine|ordem|opdracht|status|statut|estado|stato)(?:\s?status)?\b\W{0,4}"
+    rf"(?:(?:has|was|is|wurde|ist|a|est|ha|fue|[èe]|foi|been|[ée]t[ée]|sido|stat[oa]|werd)\s+){{0,3}}(?:{_ENDED}))\b",
     re.IGNORECASE,
 )
 ORDER_ONLY = re.compile(

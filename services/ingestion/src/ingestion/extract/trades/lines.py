@@ -1,8 +1,8 @@
 """The lines of a document with what a reader of trades looks for: its labels, numbers and dates, and their places."""
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 from itertools import islice
 
@@ -14,6 +14,7 @@ from ingestion.extract.trades.numbers import Number, NumberStyle, determine_styl
 MAX_LINES = 1500
 _MAX_LINE = 400  # letters
 _MAX_PROSE = 110  # letters; a longer line without money is a sentence of the terms
+_LEAST_HEADS = 4  # cells or labels of a line from which on it is the head of a table
 _MAX_NUMBERS = 40  # of a line
 _MAX_ROWS_BELOW = 6  # of a table's head and its first row
 
@@ -53,14 +54,27 @@ class ReadLine:
         return self.source.cells[-1].right
 
 
-def read_lines(page: Sequence[TextLine], day_first: bool | None) -> list[ReadLine]:
-    texts = [line.text[:_MAX_LINE] for line in page[:MAX_LINES]]
+def read_lines(
+    page: Sequence[TextLine], day_first: bool | None, *, may_group_in_rows: bool = True
+) -> tuple[list[ReadLine], bool]:
+    """The lines, and whether a blank between digits was taken for a mark of thousands: `1 234,50`.
+
+    Where columns are lost `12 171,50` may be two numbers of a row; behind a label it is one.
+    """
+    # Between cells no blank parts the thousands of a number: `13` and `142,25` side by side are two.
+    texts = ["\t".join(cell.text for cell in line.cells)[:_MAX_LINE] for line in page[:MAX_LINES]]
     masked = [mask_codes(text) for text in texts]
     style = determine_style(masked)
-    return [
-        _read_line(index, texts[index], masked[index], line, style, day_first)
+    in_rows = replace(style, has_blank_groups=style.has_blank_groups and may_group_in_rows)
+    lines = [
+        _read_line(index, texts[index], masked[index], line, style if _has_label(texts[index]) else in_rows, day_first)
         for index, line in enumerate(page[:MAX_LINES])
     ]
+    return lines, style.has_blank_groups
+
+
+def _has_label(text: str) -> bool:
+    return any(match.lastgroup in _NUMERIC for match in find_labels(text))
 
 
 def _read_line(
@@ -68,13 +82,17 @@ def _read_line(
 ) -> ReadLine:
     numbers = tuple(islice(find_numbers(masked, index, style), _MAX_NUMBERS))
     dates = tuple(_find_dates(text, day_first))
-    is_prose = len(text) > _MAX_PROSE and not any(number.is_money for number in numbers)
+    is_prose = (
+        len(text) > _MAX_PROSE and len(line.cells) < _LEAST_HEADS and not any(number.is_money for number in numbers)
+    )
     labels = () if is_prose else tuple(_find_label_places(text))
     return ReadLine(index, text, masked, line, labels, numbers, dates)
 
 
 def _find_label_places(text: str) -> Iterator[LabelPlace]:
     for match in find_labels(text):
+        if match.lastgroup == Label.TAX and _INCLUDING.search(text[max(0, match.start() - 30) : match.start()]):
+            continue  # `Brokerage incl. VAT`: that is a fee
         yield LabelPlace(Label(match.lastgroup or ""), match.start(), match.end())
 
 
@@ -85,18 +103,39 @@ def _find_dates(text: str, day_first: bool | None) -> Iterator[DatePlace]:
             yield DatePlace(found, match.start())
 
 
+_INCLUDING = re.compile(
+    r"\b(?:inc|incl|inkl|including|inklusive|inclus\w*|comprensiv\w*|enthalten\w*|inclu[ií]\w*)\.?\s*(?:\d{1,2}(?:[.,]\d)?\s?%\s*)?$",
+    re.IGNORECASE,
+)
+
+
 def list_numbers_at(lines: Sequence[ReadLine], line: ReadLine, place: LabelPlace) -> list[Number]:
     """The numbers that a label speaks of: behind it up to the next label, else below it."""
-    if behind := [n for n in line.numbers if place.end <= n.start < _find_next_label(line, place)]:
-        return behind
-    return _list_numbers_below(lines, line, place)
+    return list_numbers_behind(line, place) or _list_numbers_below(lines, line, place)
+
+
+def list_numbers_behind(line: ReadLine, place: LabelPlace) -> list[Number]:
+    """Up to the next label, but over that of a date: `Total due  Value date 19/01/2026  209.95`.
+
+    What was set off before or after a trade, and what it was computed from, is nothing that its labels say.
+    """
+    if any(
+        other.end <= place.start
+        and _SET_OFF.match(line.text, other.start)
+        and not any(other.end <= number.start < place.start for number in line.numbers)
+        for other in line.labels
+    ):
+        return []
+    end = _find_next_label(line, place, over=frozenset() if place.label in _DATED else _DATED)
+    return [number for number in line.numbers if place.end <= number.start < end]
 
 
 def list_dates_at(lines: Sequence[ReadLine], line: ReadLine, place: LabelPlace) -> list[date]:
     end = _find_next_label(line, place)
     if behind := [found.date for found in line.dates if place.end <= found.start < end]:
         return behind
-    if line.dates or line.numbers or re.search(r"\w", list_words_behind(line, place)):
+    is_head = len(line.labels) >= _LEAST_HEADS or not re.search(r"\w", list_words_behind(line, place))
+    if line.dates or line.numbers or not is_head:
         return []
     for below in _list_lines_below(lines, line):
         if below.dates:
@@ -105,24 +144,35 @@ def list_dates_at(lines: Sequence[ReadLine], line: ReadLine, place: LabelPlace) 
     return []
 
 
+def list_places(lines: Sequence[ReadLine], label: Label) -> Iterator[tuple[ReadLine, LabelPlace]]:
+    return ((line, place) for line in lines for place in line.labels if place.label is label)
+
+
 def list_words_behind(line: ReadLine, place: LabelPlace) -> str:
-    return line.text[place.end : _find_next_label(line, place)].strip(" :#.()\t")
+    return " ".join(line.text[place.end : _find_next_label(line, place)].split()).strip(" :#.()")
 
 
-def _find_next_label(line: ReadLine, place: LabelPlace) -> int:
-    return next((other.start for other in line.labels if other.start >= place.end), len(line.text) + 1)
+def _find_next_label(line: ReadLine, place: LabelPlace, over: Container[Label] = ()) -> int:
+    return next(
+        (other.start for other in line.labels if other.start >= place.end and other.label not in over),
+        len(line.text) + 1,
+    )
 
 
+_SET_OFF = re.compile(
+    r"verrechnungstopf|bemessung|berechnung|sparerpausch|freistellung|freibetrag|verlust|gewinn", re.IGNORECASE
+)
+_DATED = frozenset({Label.TRADE_DATE, Label.SETTLEMENT_DATE})
 _NUMERIC = frozenset({Label.QUANTITY, Label.PRICE, Label.GROSS, Label.SETTLED, Label.FEE, Label.TAX})
 
 
 def _list_numbers_below(lines: Sequence[ReadLine], line: ReadLine, place: LabelPlace) -> list[Number]:
     """By the order of a table's heads, where a row has as many numbers; else what stands in the column; else, for a
     lone label, what begins the next line."""
-    if any(n.start >= place.end for n in line.numbers):
-        return []
+    if any(n.start >= place.end or n.is_money for n in line.numbers):
+        return []  # no head of a table: it has values itself
     heads = [other for other in line.labels if other.label in _NUMERIC]
-    below = list(_list_lines_below(lines, line))
+    below = [row for row in _list_lines_below(lines, line) if not _has_labels_of_its_own(row, place.label)]
     if len(heads) >= 2:
         for row in below:
             if len(row.numbers) == len(heads):
@@ -132,6 +182,11 @@ def _list_numbers_below(lines: Sequence[ReadLine], line: ReadLine, place: LabelP
     if not is_alone or not below or not below[0].numbers or (below[0].labels and below[0].labels[0].start == 0):
         return []
     return list(below[0].numbers)
+
+
+def _has_labels_of_its_own(row: ReadLine, label: Label) -> bool:
+    """Whether the amounts of a row are what its own labels say: then they are nothing that stands above."""
+    return any(own.label in _NUMERIC and own.label is not label and list_numbers_behind(row, own) for own in row.labels)
 
 
 def _list_column(line: ReadLine, place: LabelPlace, below: Sequence[ReadLine]) -> list[Number]:

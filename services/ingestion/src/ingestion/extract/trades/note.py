@@ -12,25 +12,31 @@ import orjson
 
 from ingestion.domain.trade import ACTIVITY_STATEMENT, CONTRACT_NOTE
 from ingestion.domain.transcript import TextLine, Transcript
-from ingestion.extract import values
-from ingestion.extract.document_kind import DocumentKind, classify_lines, find_title
+from ingestion.extract import kind_words, values
+from ingestion.extract.document_kind import (
+    BANK_KINDS,
+    DocumentKind,
+    classify_lines,
+    find_title,
+    has_title,
+    names_security,
+)
 from ingestion.extract.layout_rules import cut_lines
 from ingestion.extract.trades import labels
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import MAX_LINES, ReadLine, read_lines
-from ingestion.extract.trades.trade import (
-    SHORT_DATE,
-    SharedFacts,
-    TradeReading,
-    find_account,
-    find_account_name,
-    list_isins,
-    read_trade,
-)
+from ingestion.extract.trades.numbers import CURRENCIES
+from ingestion.extract.trades.row_trades import read_row_trades
+from ingestion.extract.trades.rows import find_product_rows
+from ingestion.extract.trades.security import find_account, find_account_name, list_isins
+from ingestion.extract.trades.side_and_dates import SHORT_DATE
+from ingestion.extract.trades.trade import SharedFacts, TradeReading, read_trade
 from mailroom_common.parser import JSON
 
-TRADE_READER = "trade-rules/1"
+TRADE_READER = "trade-rules/2"
 
+_SEVERAL = 2  # trades that hold together by themselves
+_CERTAIN = 0.9
 _MAX_TRADES = 200
 _MAX_BLOCK = 60  # lines of one trade
 
@@ -77,23 +83,42 @@ def _read_transcript(content: bytes) -> NoteReading:
 
 def read_note(text: Sequence[TextLine]) -> NoteReading:
     page = cut_lines(text[:MAX_LINES])
-    lines = read_lines(page, _determine_day_first(page))
+    day_first = _determine_day_first(page)
+    lines, has_blank_groups = read_lines(page, day_first)
+    reading = _read_lines(page, lines, is_cut=len(text) > MAX_LINES)
+    if not has_blank_groups or reading.confidence >= _CERTAIN:
+        return reading
+    # `12 171,50` are twelve shares at 171.50 where columns are lost: what holds together decides.
+    lines, _ = read_lines(page, day_first, may_group_in_rows=False)
+    other = _read_lines(page, lines, is_cut=len(text) > MAX_LINES)
+    return max(reading, other, key=lambda found: (found.has_trades, found.confidence, len(found.trades)))
+
+
+def _read_lines(page: Sequence[TextLine], lines: Sequence[ReadLine], *, is_cut: bool) -> NoteReading:
     shared = _find_shared_facts(lines)
     kind = find_title(page)
+    readings = _read_trades(lines, shared, kind)
+    document_type = ACTIVITY_STATEMENT if kind is DocumentKind.ACTIVITY_STATEMENT else CONTRACT_NOTE
+    if not is_cut and not _may_have_trades(page, lines, kind, readings):
+        return NoteReading(document_type, (), has_trades=False, doubts=())
+    dollar = _find_dollar(lines)
+    readings = [_name_dollar(_name_security(reading, lines), dollar) for reading in readings]
+    doubts = [*_find_doubts(readings, lines), *(["lines"] if is_cut else [])]
+    return NoteReading(document_type, tuple(readings), True, tuple(doubts))
+
+
+def _read_trades(lines: Sequence[ReadLine], shared: SharedFacts, kind: DocumentKind | None) -> list[TradeReading]:
+    """Of the parts that begin with a trade, of rows, or of the document as a whole."""
     blocks = _find_blocks(lines, kind)
     readings = [read_trade(block, shared) for block in blocks[:_MAX_TRADES]]
-    solved = [reading for reading in readings if _is_solved(reading)]
+    if sum(map(_is_solved, readings)) >= _SEVERAL:
+        return readings
+    if rows := read_row_trades(lines, shared):
+        return rows
     # The numbers of a whole statement have nothing to do with each other.
-    is_statement = kind is DocumentKind.ACTIVITY_STATEMENT
-    if len(solved) < 2 and not is_statement:
-        whole = read_trade(lines, shared)
-        readings = [_choose_single(whole, readings)]
-    document_type = ACTIVITY_STATEMENT if is_statement else CONTRACT_NOTE
-    if len(text) <= MAX_LINES and not _may_have_trades(page, lines, kind, readings):
-        return NoteReading(document_type, (), has_trades=False, doubts=())
-    readings = [_name_security(reading, lines) for reading in readings]
-    doubts = [*_find_doubts(readings, lines), *(["lines"] if len(text) > MAX_LINES else [])]
-    return NoteReading(document_type, tuple(readings), True, tuple(doubts))
+    if kind is DocumentKind.ACTIVITY_STATEMENT:
+        return readings
+    return [_choose_single(read_trade(lines, shared), readings)]
 
 
 def _find_blocks(lines: Sequence[ReadLine], kind: DocumentKind | None) -> list[Sequence[ReadLine]]:
@@ -117,32 +142,57 @@ def _is_solved(reading: TradeReading) -> bool:
 
 def _choose_single(whole: TradeReading, readings: Sequence[TradeReading]) -> TradeReading:
     """One trade: read from the whole document, unless its own lines say more."""
-    best = max(readings, key=lambda reading: reading.confidence, default=whole)
-    return best if best.confidence > whole.confidence else whole
+    return max([whole, *readings], key=lambda found: (found.confidence, -len(found.trade.list_missing_fields())))
 
 
 def _may_have_trades(
     page: Sequence[TextLine], lines: Sequence[ReadLine], kind: DocumentKind | None, readings: Sequence[TradeReading]
 ) -> bool:
-    """Whether a person should see it at least. Skipped is only what says that it is something else, or what says
-    nothing of any trade and is of a kind that is known."""
+    """Whether a person should see it at least. Skipped is only what says that it is something else: that nothing could
+    be read says nothing."""
     texts = [line.text for line in lines if len(line.text) <= 140]
-    if any(labels.FAILED_ORDER.search(text) for text in texts[:60]):
-        return False
-    begins_any = any(_begins_trade(line, kind) for line in lines)
-    is_read = any(_is_solved(reading) and not reading.trade.list_missing_fields() for reading in readings)
-    if kind is DocumentKind.BANK_NOTICE:
-        return begins_any and is_read
     speaks_of_trade = any(labels.DIRECTION.search(text) for text in texts)
+    # Income has a quantity, a rate and an amount as well.
+    is_read = speaks_of_trade and any(
+        _is_solved(reading) and not reading.trade.list_missing_fields() for reading in readings
+    )
+    if _is_order_only(lines) or any(labels.FAILED_ORDER.search(text) for text in texts[:60]):
+        return is_read and any(reading.is_settlement_proven for reading in readings)
+    begins_any = any(_begins_trade(line, kind) for line in lines)
+    if kind is DocumentKind.BANK_NOTICE:
+        return begins_any and (is_read or has_title(page, DocumentKind.CONTRACT_NOTE))
     if kind is DocumentKind.ACTIVITY_STATEMENT:
-        return begins_any or any(
-            labels.DIRECTION.search(line.text) for line in lines if line.numbers and len(line.text) <= 140
-        )
-    if kind is DocumentKind.CONTRACT_NOTE or begins_any or is_read:
+        return begins_any or _lists_trades(lines)
+    if kind is DocumentKind.CONTRACT_NOTE or begins_any or speaks_of_trade:
         return True
-    if classify_lines(page) is DocumentKind.UNKNOWN:
+    return not _says_what_it_is(page, texts)
+
+
+def _is_order_only(lines: Sequence[ReadLine]) -> bool:
+    """Whether it says that an order was received, and nothing of what became of it."""
+    is_titled = any(labels.ORDER_ONLY.search(line.text) for line in lines[:30] if len(line.text) <= 90)
+    return is_titled and not any(
+        place.label in (Label.TRADE_DATE, Label.SETTLED, Label.SETTLEMENT_DATE)
+        for line in lines
+        for place in line.labels
+    )
+
+
+def _lists_trades(lines: Sequence[ReadLine]) -> bool:
+    """Whether a row of a statement may be a trade: by a word, or because it multiplies and has a day."""
+    if any(labels.DIRECTION.search(line.text) for line in lines if line.numbers and len(line.text) <= 140):
         return True
-    return speaks_of_trade
+    rows = (row for row in find_product_rows(lines) if row.traded is not None)
+    return any(not kind_words.NO_TRADE_WORD.search(row.line.text) for row in rows)
+
+
+def _says_what_it_is(page: Sequence[TextLine], texts: Sequence[str]) -> bool:
+    """Whether a document that speaks of no buy or sale is of a kind that has none."""
+    if (kind := classify_lines(page)) is DocumentKind.UNKNOWN:
+        return False
+    if kind not in BANK_KINDS and not names_security(texts):
+        return True
+    return any(kind_words.NO_TRADE_WORD.search(text) for text in texts)
 
 
 def _name_security(reading: TradeReading, lines: Sequence[ReadLine]) -> TradeReading:
@@ -151,6 +201,21 @@ def _name_security(reading: TradeReading, lines: Sequence[ReadLine]) -> TradeRea
     if reading.trade.isin is None and len(found) == 1:
         return replace(reading, trade=replace(reading.trade, isin=found[0]))
     return reading
+
+
+def _name_dollar(reading: TradeReading, dollar: str | None) -> TradeReading:
+    if dollar is None or reading.trade.currency != "USD":
+        return reading
+    return replace(reading, trade=replace(reading.trade, currency=dollar))
+
+
+def _find_dollar(lines: Sequence[ReadLine]) -> str | None:
+    """Whose dollar `$` is, in a document that names one only, and not that of the United States."""
+    named = {match[0] for line in lines for match in _DOLLARS.finditer(line.text)}
+    return named.pop() if len(named) == 1 and not named & {"USD", "US$"} else None
+
+
+_DOLLARS = re.compile(r"\b(?:USD|AUD|CAD|NZD|HKD|SGD)\b|US\$")
 
 
 def _find_doubts(readings: Sequence[TradeReading], lines: Sequence[ReadLine]) -> list[str]:
@@ -174,34 +239,41 @@ def _determine_day_first(page: Sequence[TextLine]) -> bool | None:
         return True
     if re.search(r"\b(?:usa|united states|finra|sipc|sec|new york)\b|\$", text):
         return False
-    return True if re.search(r"\b(?:fca|united kingdom|london|england)\b|£", text) else None
+    return True if re.search(r"\b(?:fca|gbp|united kingdom|london|england|ireland|australia|eur)\b|£|€", text) else None
 
 
 _MONTH_FIRST = re.compile(
     r"\b(?:january|february|march|april|june|july|august|september|october|november|december)\s+\d{1,2},\s+\d{4}"
 )
 _DAY_FIRST_LANGUAGE = re.compile(
-    r"\b(?:kauf|verkauf|achat|vente|compra|venta|acquisto|vendita|aankoop|verkoop|venda|købt|solgt|datum|fecha)\b"
+    r"\b(?:kauf|verkauf|zeichnung|rücknahme|betrag|achat|vente|souscription|rachat|montant|cours|compra|venta|reembolso|importe"
+    r"|suscripción|acquisto|vendita|sottoscrizione|rimborso|importo|prezzo|aankoop|verkoop|inschrijving|bedrag|koers|venda|subscrição"
+    r"|resgate|montante|preço|købt|solgt|datum|fecha)\b"
 )
 
 
 def _find_shared_facts(lines: Sequence[ReadLine]) -> SharedFacts:
+    days = {found.date for line in lines for found in line.dates}
     years = Counter(found.date.year for line in lines for found in line.dates)
     return SharedFacts(
         currency=_find_named_currency(lines) or values.determine_currency(line.text for line in lines),
         account=find_account(lines),
         account_name=find_account_name(lines),
         year=years.most_common(1)[0][0] if years else None,
+        only_date=days.pop() if len(days) == 1 else None,
         has_ticker_column=any(place.label is Label.TICKER for line in lines for place in line.labels),
     )
 
 
 _NAMED_CURRENCY = re.compile(
-    r"\b(?:currency|konto?w[äa]hrung|w[äa]hrung|devise|divisa|moneda|valuta|moeda)\s*:?\s*([A-Z]{3})\b(?!/)",
+    r"\b(?:currency|konto?w[äa]hrung|w[äa]hrung|devise|divisa|moneda|valuta|moeda)\s*:?\s*([A-Z]{3})\b(?!/)"
+    r"|[a-z]\s?\((?:in\s+)?([A-Z]{3}|[€£])\)",
     re.IGNORECASE,
 )
+_SIGNS = {"€": "EUR", "£": "GBP"}
 
 
 def _find_named_currency(lines: Sequence[ReadLine]) -> str | None:
-    found = {match[1] for line in lines if (match := _NAMED_CURRENCY.search(line.text)) and match[1].isupper()}
+    words = {match[1] or match[2] for line in lines if (match := _NAMED_CURRENCY.search(line.text))}
+    found = {_SIGNS.get(word, word) for word in words if word in _SIGNS or word in CURRENCIES}
     return found.pop() if len(found) == 1 else None

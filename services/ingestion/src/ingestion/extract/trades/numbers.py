@@ -14,6 +14,7 @@ from ingestion.extract import values
 _CODES = (
     "EUR|USD|GBP|GBX|CHF|PLN|CAD|AUD|NZD|DKK|SEK|NOK|CZK|HUF|RON|BRL|JPY|HKD|SGD|CNY|INR|ZAR|MXN|TRY|ILS|KRW|THB|RUB"
 )
+CURRENCIES = frozenset(_CODES.split("|"))
 _MONEY = rf"(?:{_CODES}|US\$|C\$|CA\$|A\$|R\$|zł|Kč|kr\.?|[€$£])"
 _SYMBOLS = {
     "€": "EUR",
@@ -33,12 +34,16 @@ _TOKEN = re.compile(
     rf"(?P<number>\d{{1,3}}(?:['’]\d{{3}})+(?:\.\d{{1,12}})?|\d{{1,3}}(?:[{_BLANKS}]\d{{3}})+(?:,\d{{1,12}})?|\d(?:[\d.,]{{0,30}}\d)?)"
     rf"(?:,--|,-|\.-|\.–)?(?P<after>\s?[-−–](?=\s|$|[A-Z]{{3}}))?(?![\w/:’']|[.,]\d)?(?:\s{{0,3}}(?P<unit>{_MONEY})(?![\w]))?",
 )
+_ENDS_WITH_AMOUNT = re.compile(rf"(?<!\w){_MONEY}\s?[-−–]?\d[\d.,'’]{{0,30}}\s*$")
+_ENDS_WITH_CURRENCY = re.compile(rf"\d\s?[-−–]?\s?{_MONEY}\s*$")
+_IN_PENCE = re.compile(r"p(?![^\W_])")
+_BEFORE_NUMBER = re.compile(r"\s{0,3}[-−–+(]?\s?\d")
 _GROUPED_BY_BLANK = re.compile(r"(?<![\d.,])\d{1,3}(?: \d{3})+(?:,\d{1,12})?(?![\d.,])")
 _MASKED = re.compile(
     r"\b[A-Z]{2}[A-Z0-9]{9}\d\b"  # ISIN
     r"|\b[A-Z]{2}\d{2}(?:\s?[A-Z0-9*X]{4}){2,8}(?:\s?[A-Z0-9*X]{1,4})?\b"  # IBAN
     r"|\b\d{1,2}:\d{2}(?::\d{2}(?:[.,:]\d{1,6})?)?(?:\s?(?:uhr|am|pm))?\b"  # a time
-    r"|\b\d{8,}/?\S*",  # an account's or order's number
+    r"|(?<![\d.,])\b\d{8,}/?\S*",  # an account's or order's number
     re.IGNORECASE,
 )
 
@@ -68,10 +73,14 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class NumberStyle:
-    """How a document writes numbers: its decimal mark (None: nothing says), and whether blanks part thousands."""
+    """How a document writes numbers: its decimal mark (None: nothing says), and whether blanks part thousands.
+
+    `has_currency_in_front`: a currency between two numbers is that of the second one.
+    """
 
     decimal_mark: str | None
     has_blank_groups: bool
+    has_currency_in_front: bool = False
 
 
 def mask_codes(text: str) -> str:
@@ -82,8 +91,11 @@ def mask_codes(text: str) -> str:
 
 def determine_style(texts: Iterable[str]) -> NumberStyle:
     marks: Counter[str] = Counter()
-    blank_groups = other_groups = 0
+    blank_groups = other_groups = in_front = behind = 0
     for text in texts:
+        # A line that ends with an amount says on which side of it the currency stands.
+        in_front += _ENDS_WITH_AMOUNT.search(text) is not None
+        behind += _ENDS_WITH_CURRENCY.search(text) is not None
         for match in _TOKEN.finditer(text):
             if (mark := _find_decimal_mark(match["number"])) and not _is_percent(text, match):
                 marks[mark] += 1
@@ -92,16 +104,16 @@ def determine_style(texts: Iterable[str]) -> NumberStyle:
     ranked = marks.most_common(2)
     is_clear = ranked and (len(ranked) == 1 or ranked[0][1] > ranked[1][1])
     mark = ranked[0][0] if is_clear else None
-    return NumberStyle(mark, blank_groups > 0 and not other_groups and mark == ",")
+    return NumberStyle(mark, blank_groups > 0 and not other_groups and mark == ",", in_front > behind)
 
 
 def find_numbers(text: str, line: int, style: NumberStyle) -> Iterator[Number]:
     """The numbers of a masked text, from left to right."""
     if style.has_blank_groups:
         text = _GROUPED_BY_BLANK.sub(lambda match: match[0].replace(" ", "\u00a0"), text)
-    for match in _TOKEN.finditer(text):
+    for match, unit in _list_tokens(text, style):
         following = text[match.end("number") : match.end("number") + 1]
-        if following.isalpha() and match["unit"] is None:
+        if following.isalpha() and unit is None and not _IN_PENCE.match(text, match.end("number")):
             continue
         readings = tuple(_list_readings(match["number"], style.decimal_mark))
         if not readings:
@@ -110,13 +122,22 @@ def find_numbers(text: str, line: int, style: NumberStyle) -> Iterator[Number]:
         yield Number(
             readings,
             match.start("number"),
-            match.end(),
+            match.end() if unit or not match["unit"] else match.start("unit"),
             line,
-            _name_currency(match["before"] or match["inner"] or match["unit"]),
+            _name_currency(match["before"] or match["inner"] or unit),
             len(match["number"].rpartition(mark)[2]) if mark else 0,
             _is_percent(text, match),
             match["sign"] in ("-", "−", "–", "(") or match["after"] is not None,
         )
+
+
+def _list_tokens(text: str, style: NumberStyle) -> Iterator[tuple[re.Match[str], str | None]]:
+    """Each number with the currency behind it, None where that is the next number's."""
+    place = 0
+    while (match := _TOKEN.search(text, place)) is not None:
+        is_of_next = match["unit"] and style.has_currency_in_front and _BEFORE_NUMBER.match(text, match.end())
+        yield match, None if is_of_next else match["unit"]
+        place = match.start("unit") if is_of_next else match.end()
 
 
 def _is_percent(text: str, match: re.Match[str]) -> bool:

@@ -10,17 +10,25 @@ from itertools import islice
 
 from ingestion.domain.trade import Direction
 from ingestion.extract.trades.numbers import Number
+from ingestion.extract.trades.rows import ProductRow, explain_by_row
 
 _CENT = Decimal("0.02")
 _MAX_CANDIDATES = 8  # of one field
+_MAX_UNNAMED = 40  # numbers that may be quantity or price without a label
 _MAX_NUMBERS = 60  # that may be an amount
 _MAX_COSTS = 10  # lines: each may or may not belong to the sum
+_LABELLED = 4  # the score of two numbers that labels name
+_LARGEST_COSTS = Decimal("0.3")  # of the gross amount: taxes are kept from what is sold
 _HUNDRED = Decimal(100)
 
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """What the labels of a trade name, the likeliest first; `others` are all its numbers."""
+    """What the labels of a trade name, the likeliest first; `others` are all its numbers.
+
+    Unnamed are the amounts of lines between the gross amount and what was settled: whatever such a line is called, it
+    may be a cost.
+    """
 
     quantities: tuple[Number, ...]
     prices: tuple[Number, ...]
@@ -32,6 +40,8 @@ class Candidates:
     interests: tuple[Number, ...]
     exchange_rates: tuple[Number, ...]
     others: tuple[Number, ...]
+    unnamed_fees: tuple[Number, ...] = ()
+    unnamed_taxes: tuple[Number, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +56,11 @@ class Product:
     gross_value: Decimal
     is_foreign: bool
     score: int
+
+    @property
+    def is_labelled(self) -> bool:
+        """Whether labels name quantity and price, and a number equals their product without a rate in between."""
+        return self.score >= _LABELLED and not self.is_foreign
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +78,16 @@ class Settlement:
     is_converted: bool
 
 
+def build_product(rows: Sequence[ProductRow]) -> Product:
+    """What rows come to together, each of which is quantity × price = amount."""
+    quantity = sum((row.quantity for row in rows), Decimal(0))
+    amount = sum((row.amount for row in rows), Decimal(0))
+    prices = {row.price for row in rows}
+    price = prices.pop() if len(prices) == 1 else (amount / quantity).quantize(Decimal("0.000001"))
+    number = rows[0].amount_number if len(rows) == 1 else None
+    return Product(quantity, rows[0].price_number, price, amount, number, amount, is_foreign=False, score=0)
+
+
 def find_product(candidates: Candidates) -> Product | None:
     """The likeliest quantity, price and gross amount that belong together."""
     found = list(islice(_list_products(candidates), 400))
@@ -72,18 +97,32 @@ def find_product(candidates: Candidates) -> Product | None:
 def _list_products(candidates: Candidates) -> Iterator[Product]:
     quantities = candidates.quantities[:_MAX_CANDIDATES]
     prices = candidates.prices[:_MAX_CANDIDATES]
-    yield from _multiply(candidates, quantities, prices, 4)
+    yield from _multiply(candidates, quantities, prices, _LABELLED)
     others = tuple(number for number in candidates.others[:_MAX_NUMBERS] if number not in prices)
     if not prices:
-        yield from _multiply(candidates, quantities, others, 0)
+        for price in others:
+            yield from _multiply(candidates, quantities, (price,), int(price.currency is not None))
     if not quantities:
-        yield from _multiply(candidates, others, prices, 0)
+        for quantity in others:
+            yield from _multiply(candidates, (quantity,), prices, int(quantity.currency is None))
     if not quantities and not prices:
+        yield from _multiply_unnamed(candidates)
         # A row of a table, whose heads stand far above: quantity, price, amount.
         for quantity, price, amount in zip(others[:9], others[1:], others[2:], strict=False):
             if quantity.line == amount.line and amount.is_money and quantity.value != 1:
                 row = replace(candidates, others=(amount,))
                 yield from _multiply(row, (quantity,), (price,), 2)
+
+
+def _multiply_unnamed(candidates: Candidates) -> Iterator[Product]:
+    """Two numbers that no label names, and that make exactly what a label calls the gross amount."""
+    numbers = [number for number in candidates.others[:_MAX_UNNAMED] if not number.is_percent and number.value != 1]
+    gross = tuple(number for number in candidates.gross[:3] if number.is_money)
+    exact = replace(candidates, gross=gross, settled=(), exchange_rates=(), others=())
+    for quantity in numbers:
+        if quantity.currency is None and gross:
+            prices = [price for price in numbers if price.currency is not None and price not in gross]
+            yield from (found for found in _multiply(exact, (quantity,), prices, 1) if not found.is_foreign)
 
 
 def _multiply(
@@ -109,14 +148,38 @@ def _match_gross(
     rates: Sequence[Decimal],
     score: int,
 ) -> Iterator[Product]:
-    # A bond's price is a percentage of its face value, which has a currency.
-    is_bond = price.is_percent or quantity.currency is not None
+    for is_bond in _list_kinds_of_price(quantity, price):
+        yield from _match_amount(candidates, quantity, units, price, value, rates, score, is_bond=is_bond)
+
+
+def _list_kinds_of_price(quantity: Number, price: Number) -> tuple[bool, ...]:
+    """Whether a price may be a percentage of a bond's face value, which has a currency; the likelier first."""
+    if price.is_percent:
+        return (True,)
+    if price.currency is not None:
+        return (False,)
+    # A bond's price is often a percentage without a sign, and London's prices are in pence.
+    return (True, False) if quantity.currency is not None else (False, True)
+
+
+def _match_amount(
+    candidates: Candidates,
+    quantity: Number,
+    units: Decimal,
+    price: Number,
+    value: Decimal,
+    rates: Sequence[Decimal],
+    score: int,
+    *,
+    is_bond: bool,
+) -> Iterator[Product]:
     amount = units * value / _HUNDRED if is_bond else units * value
     slack = _compute_slack(quantity, units, price, value) / (_HUNDRED if is_bond else 1)
     converted = (
         [(amount, False)] + [(amount / rate, True) for rate in rates] + [(amount * rate, True) for rate in rates]
     )
     labelled = {id(number) for number in (*candidates.gross, *candidates.settled)}
+    is_guess = is_bond and not price.is_percent and quantity.currency is None
     for other in _list_once((*candidates.gross, *candidates.settled, *candidates.others[:_MAX_NUMBERS])):
         if other is quantity or other is price or other.is_percent:
             continue
@@ -125,8 +188,9 @@ def _match_gross(
             allowed = slack if is_labelled else min(slack, _CENT + expected / 2000)
             allowed += expected / 1000 if is_foreign else 0  # rates are rounded
             for written in other.readings:
-                if abs(written - expected) <= allowed and (is_labelled or units != 1):
-                    bonus = 4 if is_labelled else 1
+                is_by_label = is_labelled and (other in candidates.gross or not is_guess)
+                if abs(written - expected) <= allowed and (is_by_label if is_guess else is_labelled or units != 1):
+                    bonus = (4 if is_labelled else 1) - 3 * is_guess
                     exact = 1 if abs(written - expected) <= _CENT else 0
                     yield Product(
                         units,
@@ -159,19 +223,84 @@ def find_settlement(
     candidates: Candidates, gross: Decimal, currency: str | None, direction: Direction | None
 ) -> Settlement | None:
     """What was paid or received for a gross amount in a currency."""
-    named = tuple(number for number in candidates.settled if number.is_money) or candidates.settled
+    money = tuple(number for number in candidates.settled if number.is_money) or candidates.settled
+    named = tuple(number for number in money if number.value) or money
     if (found := _find_proven(candidates, named, gross, currency, direction)) is not None:
+        return _convert_onward(found, named, candidates.exchange_rates)
+    if (
+        direction is Direction.SELL
+        and (found := _find_sale_with_interest(candidates, named, gross, currency)) is not None
+    ):
         return found
-    if named:
-        last = named[-1]
+    if named and (candidates.unnamed_fees or candidates.unnamed_taxes):
+        fees, taxes = candidates.unnamed_fees, candidates.unnamed_taxes
+        more = replace(
+            candidates,
+            fees=_join(candidates.fees, fees),
+            taxes=_join(candidates.taxes, taxes),
+            weakly_settled=(),
+            others=(),
+        )
+        if (found := _find_proven(more, named, gross, currency, direction)) is not None:
+            return replace(found, is_proven=False)  # a fee or a tax: only a label says which
+    if (last := find_single(named)) is not None:
         costs = CostSums(candidates, currency, Decimal(1)).total
         is_same = last.currency in (None, currency)
         return Settlement(
             last, last.value, gross if is_same else None, *costs, is_proven=False, is_converted=not is_same
         )
-    if not _has_costs(candidates) and not candidates.exchange_rates:
-        return Settlement(None, gross, gross, *_NOTHING, is_proven=True, is_converted=False)
+    if not named and not _has_costs(candidates) and not candidates.exchange_rates:
+        is_alone = not _has_amount_near(candidates, gross)
+        return Settlement(None, gross, gross, *_NOTHING, is_proven=is_alone, is_converted=False)
     return None
+
+
+def _find_sale_with_interest(
+    candidates: Candidates, named: Sequence[Number], gross: Decimal, currency: str | None
+) -> Settlement | None:
+    """Accrued interest is paid to the seller of a bond, and so comes on top of what it was sold for."""
+    without = replace(candidates, interests=())
+    for number in candidates.interests[:3]:
+        found = _find_proven(without, named, gross + number.value, currency, Direction.SELL)
+        if found is not None and not found.is_converted:
+            return replace(found, gross=gross, interest=number.value)
+    return None
+
+
+def _convert_onward(found: Settlement, named: Sequence[Number], rates: Sequence[Number]) -> Settlement:
+    """What was settled in the end, where a note goes on from it to the account's currency."""
+    if found.amount is None or found.gross is None or found.is_converted:
+        return found
+    factors = [factor for rate in rates[:3] for value in rate.readings if value > 0 for factor in (value, 1 / value)]
+    for number in named:
+        if number.currency in (None, found.amount.currency):
+            continue
+        for factor in factors:
+            if abs(number.value - found.value * factor) <= _CENT + number.value / 3000:
+                costs = (found.fees * factor, found.taxes * factor, found.interest * factor)
+                gross = number.value - (found.value - found.gross) * factor
+                return Settlement(
+                    number, number.value, gross.quantize(Decimal("0.01")), *costs, is_proven=True, is_converted=True
+                )
+    return found
+
+
+def find_single(named: Sequence[Number]) -> Number | None:
+    """The one amount that was settled, where nothing but its label speaks for it: of several any may be meant."""
+    return named[-1] if len({number.value for number in named}) == 1 else None
+
+
+def _join(named: Sequence[Number], unnamed: Sequence[Number]) -> tuple[Number, ...]:
+    return (*named, *(number for number in unnamed if number not in named))
+
+
+def _has_amount_near(candidates: Candidates, gross: Decimal) -> bool:
+    """Whether another amount stands there that may be what was settled, after costs that no label names."""
+    return any(
+        number.is_money and value != gross and abs(value - gross) <= gross * _LARGEST_COSTS
+        for number in candidates.others[:_MAX_NUMBERS]
+        for value in number.readings
+    )
 
 
 def _find_proven(
@@ -188,6 +317,9 @@ def _find_proven(
         converted = _choose_converted(candidates, gross * factor, currency) if is_converted else gross
         slack = _CENT + (converted / 3000 if is_converted else 0)  # rates are rounded
         costs = CostSums(candidates, currency, factor)
+        by_row = _explain_by_row(candidates, gross, direction) if not is_converted and not named else None
+        if by_row is not None:
+            return by_row
         for numbers in (named, candidates.weakly_settled, candidates.others[:_MAX_NUMBERS]):
             is_named = numbers is named or numbers is candidates.weakly_settled
             for number in numbers:
@@ -205,6 +337,15 @@ def _find_proven(
                         continue
                     return Settlement(number, value, converted, *found, is_proven=True, is_converted=is_converted)
     return None
+
+
+def _explain_by_row(candidates: Candidates, gross: Decimal, direction: Direction | None) -> Settlement | None:
+    """Where the row of a statement goes on with what a trade cost, and what was paid."""
+    sign = Direction.BUY.sign_of_costs if direction is None else direction.sign_of_costs
+    if (found := explain_by_row(candidates.weakly_settled, gross, sign)) is None:
+        return None
+    number, cost = found
+    return Settlement(number, number.value, gross, cost, Decimal(0), Decimal(0), is_proven=True, is_converted=False)
 
 
 def _choose_converted(candidates: Candidates, converted: Decimal, currency: str | None) -> Decimal:
@@ -245,8 +386,8 @@ def _explain(
 class CostSums:
     """The sums that some of the cost lines make, as many as possible of them: a page repeats some, and sums up others.
 
-    Costs in `currency`, that of the price, are converted by `factor`. Accrued interest is paid to the seller, and so
-    has the other sign in a sale; that is rare, and left to a person.
+    Costs in `currency`, that of the price, are converted by `factor`. Accrued interest is a cost of the
+    buyer alone.
     """
 
     def __init__(self, candidates: Candidates, currency: str | None, factor: Decimal) -> None:

@@ -1,31 +1,37 @@
 """One trade from the lines that speak of it, and how far they hold together."""
 
-import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import date, timedelta
+from datetime import date
 from decimal import Decimal
 
-from stdnum import isin as stdnum_isin
-
-from ingestion.domain.trade import Direction, Trade
-from ingestion.extract import kind_words, values
-from ingestion.extract.trades import labels
+from ingestion.domain.trade import Trade
+from ingestion.extract.trades.candidates import gather_candidates
 from ingestion.extract.trades.labels import Label
-from ingestion.extract.trades.lines import (
-    LabelPlace,
-    ReadLine,
-    list_dates_at,
-    list_numbers_at,
-    list_words_behind,
-)
+from ingestion.extract.trades.lines import ReadLine
 from ingestion.extract.trades.numbers import Number
-from ingestion.extract.trades.solver import Candidates, Product, Settlement, find_product, find_settlement
+from ingestion.extract.trades.rows import drop_total, find_product_rows
+from ingestion.extract.trades.security import REFERENCE, find_isin, find_name, find_ticker, find_wkn, find_words
+from ingestion.extract.trades.side_and_dates import (
+    find_direction,
+    find_settlement_date,
+    find_time,
+    find_trade_date,
+    infer_direction,
+    is_cancellation,
+)
+from ingestion.extract.trades.solver import (
+    Candidates,
+    Product,
+    Settlement,
+    build_product,
+    find_product,
+    find_settlement,
+    find_single,
+)
 
-ISIN = re.compile(r"\b([A-Z]{2}[A-Z0-9]{9}\d)\b")
-_MAX_PROSE = 140  # letters of a line that may say which way a trade goes
-_LONGEST_SETTLEMENT = timedelta(days=40)
+_ROWS_OF_ANCHOR = 4  # lines that a row of a statement may be broken into
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +46,14 @@ class TradeReading:
 
     @property
     def confidence(self) -> float:
-        if self.trade.list_missing_fields():
-            return 0.4
         share = 0.97
+        # What could not be checked is right more often than not (docs/quality.md), and yet each takes it below 0.9.
         for is_sure, factor in (
-            (self.is_product_proven, 0.8),
-            (self.is_settlement_proven, 0.8),
-            (self.is_date_certain, 0.85),
-            (self.is_direction_certain, 0.85),
+            (not self.trade.list_missing_fields(), 0.6),
+            (self.is_product_proven, 0.88),
+            (self.is_settlement_proven, 0.88),
+            (self.is_date_certain, 0.9),
+            (self.is_direction_certain, 0.9),
         ):
             share *= 1 if is_sure else factor
         return round(share, 2)
@@ -61,37 +67,76 @@ class SharedFacts:
     account: str | None
     account_name: str | None
     year: int | None
+    only_date: date | None
     has_ticker_column: bool
 
 
 def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
-    direction, is_direction_certain = _find_direction(lines)
-    candidates = _gather_candidates(lines)
-    product = find_product(candidates)
+    direction, is_direction_certain = find_direction(lines)
+    candidates = gather_candidates(lines)
+    product, has_unexplained_rows = _choose_product(lines, candidates)
     gross = product.gross_value if product else _get_gross(candidates)
-    settlement = None
+    settlement: Settlement | None = None
     if gross is not None:
-        settlement = find_settlement(candidates, gross, _get_price_currency(product, candidates), direction)
-    trade_date, is_date_certain = _find_trade_date(lines, shared)
+        settlement = find_settlement(candidates, gross, _get_gross_currency(product, candidates), direction)
+    if direction is None:
+        direction = infer_direction(lines, settlement)
+    trade_date, is_date_certain = find_trade_date(lines, shared.year)
+    trade_date = trade_date or shared.only_date
     trade = Trade(
         direction=direction,
         trade_date=trade_date,
-        trade_time=_find_time(lines, trade_date),
-        settlement_date=_find_settlement_date(lines, trade_date),
+        trade_time=find_time(lines, trade_date),
+        settlement_date=find_settlement_date(lines, trade_date),
         quantity=product.quantity if product else _get_quantity(candidates),
         price=product.price_value if product else next((n.value for n in candidates.prices), None),
         isin=find_isin(lines),
-        wkn=_find_wkn(lines),
-        ticker=_find_ticker(lines, shared),
-        security_name=_find_name(lines),
-        reference=_find_words(lines, Label.REFERENCE, _REFERENCE),
+        wkn=find_wkn(lines),
+        ticker=find_ticker(lines, has_ticker_column=shared.has_ticker_column),
+        security_name=find_name(lines),
+        reference=find_words(lines, Label.REFERENCE, REFERENCE),
         account=shared.account,
         account_name=shared.account_name,
         is_cancellation=is_cancellation(lines),
     )
     trade = _add_amounts(trade, candidates, product, gross, settlement, shared)
     is_proven = settlement is not None and settlement.is_proven
-    return TradeReading(trade, product is not None, is_proven, is_date_certain, is_direction_certain)
+    is_product_proven = (
+        product is not None and not has_unexplained_rows and _knows_quantity_from_price(product, candidates)
+    )
+    return TradeReading(trade, is_product_proven, is_proven, is_date_certain, is_direction_certain)
+
+
+def _knows_quantity_from_price(product: Product, candidates: Candidates) -> bool:
+    """Whether it is certain which factor is the price: labels say it, a currency, or cents beside whole shares."""
+    is_sum = product.gross is None  # of rows, whose quantity no label names
+    is_named = is_sum or any(product.quantity in number.readings for number in candidates.quantities)
+    if product.price in candidates.prices and is_named:
+        return True
+    is_whole = product.quantity == product.quantity.to_integral_value()
+    return product.price.currency is not None or product.price.is_percent or (is_whole and product.price.decimals > 1)
+
+
+def _choose_product(lines: Sequence[ReadLine], candidates: Candidates) -> tuple[Product | None, bool]:
+    """By labels, or by a row; and whether there are rows that say otherwise.
+
+    An order that was filled in parts has a row for each: the trade is their sum, which a total or a label says.
+    """
+    product = find_product(candidates)
+    if product is not None and not product.is_labelled and (rows := find_product_rows(lines[:_ROWS_OF_ANCHOR])):
+        product = build_product(rows[:1])
+    rows = find_product_rows(lines, {id(number) for number in candidates.quantities})
+    parts = drop_total(rows)
+    distinct = {(row.quantity, row.price, row.amount) for row in parts}
+    if len(distinct) < 2 and len(parts) == len(rows):
+        return product or (build_product(rows[:1]) if rows else None), False
+    quantity, amount = sum(row.quantity for row in parts), sum(row.amount for row in parts)
+    if product is not None and product.quantity not in {row.quantity for row in parts}:
+        return product, False
+    printed = {value for number in candidates.others for value in number.readings}
+    if len(parts) < len(rows) or quantity in printed or amount in printed:
+        return build_product(parts), False
+    return product, True
 
 
 def _add_amounts(
@@ -103,7 +148,7 @@ def _add_amounts(
     shared: SharedFacts,
 ) -> Trade:
     if settlement is None:
-        number = next(reversed(candidates.settled), None)
+        number = find_single(candidates.settled)
         currency = _choose_currency(number, product, candidates, shared)
         return replace(trade, currency=currency, settled_amount=number.value if number else None, gross_amount=gross)
     is_foreign = settlement.is_converted or (product is not None and product.is_foreign)
@@ -131,6 +176,13 @@ def _get_price_currency(product: Product | None, candidates: Candidates) -> str 
     return gross.currency if gross is not None else None
 
 
+def _get_gross_currency(product: Product | None, candidates: Candidates) -> str | None:
+    """The currency of the gross amount: that of the settlement already, where the price was converted."""
+    if product is not None and product.is_foreign and product.gross is not None and product.gross.currency is not None:
+        return product.gross.currency
+    return _get_price_currency(product, candidates)
+
+
 def _round(amount: Decimal) -> Decimal:
     return amount.quantize(Decimal("0.01"))
 
@@ -156,275 +208,6 @@ def _get_gross(candidates: Candidates) -> Decimal | None:
 
 
 def _get_quantity(candidates: Candidates) -> Decimal | None:
-    return candidates.quantities[0].value if candidates.quantities else None
-
-
-# Numbers
-
-
-def _gather_candidates(lines: Sequence[ReadLine]) -> Candidates:
-    named: dict[Label, list[Number]] = {label: [] for label in Label}
-    for line in lines:
-        for place in line.labels:
-            numbers = list_numbers_at(lines, line, place)
-            named[place.label] += _choose_numbers(place.label, numbers)
-    useless = {id(number) for number in named[Label.IGNORED]}
-    others = [n for line in lines for n in line.numbers if id(n) not in useless and not n.is_percent]
-    quantities = [*_list_quantities_by_unit(lines), *named[Label.QUANTITY]]
-    prices = [*named[Label.PRICE], *_list_prices_by_unit(lines)]
-    dated = [number for number in named[Label.SETTLEMENT_DATE] if number.is_money]
-    return Candidates(
-        _drop_repeats(number for number in quantities if not number.is_percent),
-        _drop_repeats(prices),
-        _drop_repeats(named[Label.GROSS]),
-        _drop_repeats(named[Label.SETTLED]),
-        _drop_repeats([*dated, *_list_amounts_of_anchor(lines)]),
-        _drop_repeats(named[Label.FEE]),
-        _drop_repeats(named[Label.TAX]),
-        _drop_repeats(named[Label.INTEREST]),
-        _drop_repeats(named[Label.EXCHANGE_RATE]),
-        _drop_repeats(others),
-    )
-
-
-def _choose_numbers(label: Label, numbers: list[Number]) -> list[Number]:
-    if label in (Label.FEE, Label.TAX, Label.INTEREST):
-        # Rate and base stand in front of the amount.
-        return [number for number in numbers if number.is_money][-1:]
-    if label is Label.SETTLED:
-        return [number for number in numbers if not number.is_percent and (number.is_money or len(numbers) == 1)]
-    return numbers[:1] if label is Label.QUANTITY else numbers
-
-
-def _drop_repeats(numbers: "Iterator[Number] | Sequence[Number]") -> tuple[Number, ...]:
-    return tuple(dict.fromkeys(numbers))
-
-
-def _list_quantities_by_unit(lines: Sequence[ReadLine]) -> Iterator[Number]:
-    """`ST 132,80212`, `30 shares`."""
-    for line in lines:
-        for number in line.numbers:
-            before, behind = line.masked[max(0, number.start - 24) : number.start], line.masked[number.end :][:40]
-            if (number.currency is None and labels.QUANTITY_AFTER.match(behind)) or labels.QUANTITY_BEFORE.search(
-                before
-            ):
-                yield number
-
-
-def _list_prices_by_unit(lines: Sequence[ReadLine]) -> Iterator[Number]:
-    for line in lines:
-        for number in line.numbers:
-            if labels.PRICE_AFTER.match(line.masked[number.end :][:40]) or line.masked[
-                : number.start
-            ].rstrip().endswith("@"):
-                yield number
-
-
-def _list_amounts_of_anchor(lines: Sequence[ReadLine]) -> list[Number]:
-    """In a statement the line that begins a trade ends with what was paid, and a balance."""
-    for position, line in enumerate(lines):
-        if labels.ANCHOR.match(line.text):
-            amounts = [number for number in line.numbers if number.is_money]
-            if amounts or position + 1 == len(lines):
-                return amounts
-            return [number for number in lines[position + 1].numbers if number.is_money]
-    return []
-
-
-# Which way, and when
-
-
-def _find_direction(lines: Sequence[ReadLine]) -> tuple[Direction | None, bool]:
-    weights = {Direction.BUY: 0, Direction.SELL: 0}
-    for line in lines:
-        if len(line.text) > _MAX_PROSE:
-            continue
-        has_label = any(place.label is Label.DIRECTION for place in line.labels)
-        is_title = kind_words.CONTRACT_NOTE_TITLE.search(line.text) is not None
-        for match in labels.DIRECTION.finditer(line.text):
-            is_anchor = (anchor := labels.ANCHOR.match(line.text)) is not None and anchor.end() == match.end()
-            weight = (
-                6 if is_anchor or is_title else 5 if has_label else 3 if line.dates else 2 if match[0].isupper() else 1
-            )
-            weights[Direction.BUY if match["buy"] else Direction.SELL] += weight
-    if not any(weights.values()):
-        return None, False
-    best = max(weights, key=lambda direction: weights[direction])
-    least = min(weights.values())
-    if least == weights[best]:
-        return None, False
-    return best, weights[best] >= 2 * least and weights[best] >= 2
-
-
-def _find_trade_date(lines: Sequence[ReadLine], shared: SharedFacts) -> tuple[date | None, bool]:
-    """The date, and whether the note calls it the trade's."""
-    labelled = [
-        found
-        for line, place in _list_places(lines, Label.TRADE_DATE)
-        for found in list_dates_at(lines, line, place)[:1]
-    ]
-    if labelled:
-        return labelled[0], True
-    for line in lines:
-        if len(line.text) > _MAX_PROSE or not (match := labels.DIRECTION.search(line.text)):
-            continue
-        if line.dates:
-            # The one that the line begins with, or the one beside the word: `Kauf am 15.01.`
-            first = line.dates[0]
-            near = min(line.dates, key=lambda found: abs(found.start - match.end()))
-            is_beside = abs(near.start - match.end()) <= _BESIDE or labels.ANCHOR.match(line.text) is not None
-            return (first.date, True) if first.start <= 3 else (near.date, is_beside)
-        if (written := SHORT_DATE.match(line.text)) and shared.year is not None:
-            return _build_date(shared.year, int(written[2]), int(written[1])), True
-    settlement = set(_list_settlement_dates(lines))
-    rest = [found.date for line in lines for found in line.dates if found.date not in settlement]
-    if not rest:
-        return None, False
-    common = Counter(rest).most_common(2)
-    is_clear = len(common) == 1 or common[0][1] > common[1][1]
-    return (common[0][0] if is_clear else None), False
-
-
-_BESIDE = 40  # letters between a date and the word that says what happened
-SHORT_DATE = re.compile(r"\s*(\d{1,2})\.(\d{1,2})\.?\s")
-
-
-def _build_date(year: int, month: int, day: int) -> date | None:
-    try:
-        return date(year, month, day)
-    except ValueError:
-        return None
-
-
-def _list_settlement_dates(lines: Sequence[ReadLine]) -> Iterator[date]:
-    for line, place in _list_places(lines, Label.SETTLEMENT_DATE):
-        yield from list_dates_at(lines, line, place)[:1]
-
-
-def _find_settlement_date(lines: Sequence[ReadLine], trade_date: date | None) -> date | None:
-    for found in _list_settlement_dates(lines):
-        if trade_date is None or trade_date <= found <= trade_date + _LONGEST_SETTLEMENT:
-            return found
-    return None
-
-
-_TIME = re.compile(r"(?<![\d:.,])([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?(?![\d:])")
-
-
-def _find_time(lines: Sequence[ReadLine], trade_date: date | None) -> str | None:
-    """The first time of day that stands beside the trade date."""
-    for line in lines:
-        if any(found.date == trade_date for found in line.dates) and (match := _TIME.search(line.text)):
-            return ":".join(part.zfill(2) for part in match.groups() if part is not None)
-    return None
-
-
-def is_cancellation(lines: Sequence[ReadLine]) -> bool:
-    return any(
-        len(line.text) <= 80 and labels.CANCELLATION.search(line.text) and not labels.FAILED_ORDER.search(line.text)
-        for line in lines
-    )
-
-
-# What was traded
-
-
-def list_isins(lines: Sequence[ReadLine]) -> list[str]:
-    """The numbers of securities, with right check digits, without repeats."""
-    found = (match[1] for line in lines for match in ISIN.finditer(line.text))
-    return [number for number in dict.fromkeys(found) if stdnum_isin.is_valid(number)][:40]
-
-
-def find_isin(lines: Sequence[ReadLine]) -> str | None:
-    """The number of the one security; where several are named, the one behind its label."""
-    found = list_isins(lines)
-    if len(found) <= 1:
-        return found[0] if found else None
-    labelled = {
-        match[1]
-        for line, place in _list_places(lines, Label.ISIN)
-        for match in ISIN.finditer(line.text[place.end :])
-        if match[1] in found
-    }
-    return labelled.pop() if len(labelled) == 1 else None
-
-
-_WKN = re.compile(r"\b(?=[A-Z0-9]*\d)[A-Z0-9]{6,7}\b")
-
-
-def _find_wkn(lines: Sequence[ReadLine]) -> str | None:
-    """Behind its label, or beside the ISIN where a table's head names both."""
-    for line, place in _list_places(lines, Label.WKN):
-        words = list_words_behind(line, place)
-        if (match := _WKN.match(words)) is not None:
-            return match[0]
-    if not any(place.label is Label.WKN for line in lines for place in line.labels):
-        return None
-    for line in lines:
-        if match := ISIN.search(line.text):
-            beside = (
-                line.text[max(0, match.start() - 9) : match.start()] + " " + line.text[match.end() : match.end() + 9]
-            )
-            if found := _WKN.search(re.sub(r"[()]", " ", beside)):
-                return found[0]
-    return None
-
-
-_TICKER = re.compile(r"\W{0,3}([A-Z][A-Z0-9]{0,6})(?=\s)")
-
-
-def _find_ticker(lines: Sequence[ReadLine], shared: SharedFacts) -> str | None:
-    inside = (re.search(r"\(([A-Z]{1,5})\)", line.text) for line in lines if len(line.text) < 100)
-    symbols = {match[1] for match in inside if match} - _NO_TICKERS
-    places = list(_list_places(lines, Label.TICKER))
-    if len(symbols) == 1 and (places or not list_isins(lines)):
-        return symbols.pop()
-    if shared.has_ticker_column and not list_isins(lines):
-        for line in lines:
-            if (match := labels.ANCHOR.match(line.text)) and (symbol := _TICKER.match(line.text[match.end() :])):
-                return symbol[1]
-    for line, place in places:
-        if match := re.match(r"[A-Z][A-Z0-9]{0,6}(?=$|[\s.)])", list_words_behind(line, place)):
-            return match[0]
-    return None
-
-
-_NO_TICKERS = frozenset({"ISIN", "WKN", "BIC", "IBAN", "UTC", "XETRA", *values.CURRENCY_CODES})
-
-
-def _find_name(lines: Sequence[ReadLine]) -> str | None:
-    """Behind its label, else what stands in front of the security's numbers."""
-    for line, place in _list_places(lines, Label.NAME):
-        words = list_words_behind(line, place)
-        is_title = kind_words.CONTRACT_NOTE_TITLE.search(line.text) is not None
-        if not is_title and re.search(r"[^\W\d_]{3}", words) and len(words) > 4:
-            return words[:120]
-    for line in lines:
-        if match := ISIN.search(line.text):
-            front = line.text[: match.start()].strip(" ,(:-")
-            front = re.sub(r"^(?:ST|St[üu]ck|Stk)\s+[\d.,]+\s+", "", re.sub(rf"\s*{_WKN.pattern}$", "", front))
-            if re.search(r"[^\W\d_]{3}", front) and not any(place.start < match.start() for place in line.labels):
-                return front[:120].strip()
-    return None
-
-
-_REFERENCE = re.compile(r"(?=[\w./-]*\d)[\w./-]{3,40}")
-
-
-def _find_words(lines: Sequence[ReadLine], label: Label, pattern: re.Pattern[str]) -> str | None:
-    for line, place in _list_places(lines, label):
-        if match := pattern.match(list_words_behind(line, place)):
-            return match[0].rstrip(".")
-    return None
-
-
-def find_account(lines: Sequence[ReadLine]) -> str | None:
-    return _find_words(lines, Label.ACCOUNT, _REFERENCE)
-
-
-def find_account_name(lines: Sequence[ReadLine]) -> str | None:
-    return _find_words(lines, Label.ACCOUNT_NAME, re.compile(r"[^\W\d_][\w .,'’&-]{2,60}"))
-
-
-def _list_places(lines: Sequence[ReadLine], label: Label) -> Iterator[tuple[ReadLine, LabelPlace]]:
-    return ((line, place) for line in lines for place in line.labels if place.label is label)
+    """Where no product chooses, only the one that is named."""
+    values_named = {number.value for number in candidates.quantities}
+    return values_named.pop() if len(values_named) == 1 else None

@@ -199,10 +199,26 @@ def test_a_statement_without_a_trade_has_none() -> None:
         "Dividendengutschrift\nISIN DE0008404005\nBestand 43 Stück\nSchlusstag 20.08.2026\nNetto zugunsten 16,36 EUR",
         "Depotübertrag\nISIN DE0008404005\nStück 30",
         "Order rejected\nISIN DE0008404005\nBuy 10 shares at 20.50 EUR",
+        "Order Status\nYour order has been cancelled\nBuy 10 shares (DE0008404005)\nLimit price EUR 20.50",
+        "Orderbestätigung\nIhr Auftrag wurde erfasst\nKauf Stück 10 DE0008404005\nLimit 250,00 EUR",
     ],
 )
 def test_what_says_that_it_is_something_else_has_no_trade(text: str) -> None:
     assert not read(text).has_trades
+
+
+def test_what_names_a_security_and_says_of_nothing_else_is_not_thrown_away() -> None:
+    assert read("Facture\nMouvement sur titres\nISIN DE0008404005\nQuantité 10\nMontant 205,00 EUR").has_trades
+
+
+def test_a_trade_that_was_made_before_the_rest_of_its_order_ended_is_kept() -> None:
+    assert read(GERMAN.replace("Valuta", "Restlicher Auftrag wurde gestrichen\nValuta")).has_trades
+
+
+def test_a_statement_whose_rows_tell_of_income_has_no_trade() -> None:
+    text = STATEMENT.partition("16.12 Kauf")[0] + "10.03.2026 Dividende DE0008404005 10 Stk 13,80 138,00"
+    assert not read(text).has_trades
+    assert read(text.replace("Dividende ", "")).has_trades
 
 
 def test_what_cannot_be_told_is_not_thrown_away() -> None:
@@ -222,6 +238,177 @@ def test_a_security_that_no_trade_is_in_is_a_doubt() -> None:
 
 def test_more_lines_than_are_read_are_a_doubt() -> None:
     assert read(GERMAN + "\n".join(["x"] * 1600)).doubts == ("lines",)
+
+
+def test_the_label_of_a_line_says_what_its_amount_is_and_none_above_it() -> None:
+    text = GERMAN.replace("20,500000 EUR", "20,500000 EUR FRANCO COURTAGE").replace(
+        "Provision 4,95 EUR", "Finanztransaktionssteuer 0,20% 0,45 EUR\nProvision 4,50 EUR"
+    )
+    trade = read_only(text)
+    assert (trade["fees"], trade["taxes"]) == ("4.50", "0.45")
+
+
+def test_heads_of_a_table_do_not_name_what_the_labels_of_a_row_below_name() -> None:
+    text = GERMAN.replace("Provision 4,95 EUR", "Kommission  Spesen\nFinanztransaktionssteuer 4,95 EUR")
+    trade = read_only(text)
+    assert (trade["fees"], trade["taxes"]) == ("0.00", "4.95")
+
+
+def test_two_factors_that_nothing_tells_apart_are_not_certain() -> None:
+    text = GERMAN.replace("Einheit Umsatz\nST 10,00000\nPreis pro Anteil 20,500000 EUR", "{}")
+    assert read(text.format("10  20,50  205,00")).confidence >= 0.9
+    assert read(text.format("2,5  82,0  205,00")).confidence < 0.9
+    assert read(text.format("2,5  82,0 EUR  205,00 EUR")).confidence >= 0.9
+
+
+def test_a_label_does_not_go_on_in_the_next_cell() -> None:
+    text = GERMAN.replace("Einheit Umsatz\nST 10,00000\nPreis pro Anteil 20,500000 EUR", "Stück  Kurs\n2,5  82,0")
+    assert (read_only(text)["quantity"], read_only(text)["price"]) == ("2.5", "82")
+
+
+def test_what_a_field_is_called_says_no_side() -> None:
+    assert read_only(DUTCH.replace("Soort transactie: Aankoop", "Koop/Verkoop  Verkoop"))["direction"] == "sell"
+
+
+def test_accrued_interest_goes_to_the_seller_of_a_bond() -> None:
+    text = """
+Wertpapierabrechnung Verkauf
+Handelstag 12.05.2026
+Nominal EUR 5.000,00 Anleihe DE0001102580
+Kurs 98,00 %
+Kurswert 4.900,00 EUR
+Stückzinsen 12,33 EUR
+Provision 5,00 EUR
+Ausmachender Betrag 4.907,33 EUR
+"""
+    (found,) = read(text).trades
+    assert (found.trade.gross_amount, found.trade.accrued_interest) == (Decimal("4900.00"), Decimal("12.33"))
+    assert found.trade.adds_up() is True
+    assert found.confidence >= 0.9
+
+
+@pytest.mark.parametrize(("row", "is_certain"), [("15.01.2026 09:31", True), ("15.01.2026", False)])
+def test_the_only_day_of_a_document_is_that_of_the_trade_if_a_time_of_day_stands_beside_it(
+    row: str, is_certain: bool
+) -> None:
+    text = ITALIAN.replace("Data esecuzione: 15/01/2026\nData valuta: 19/01/2026", row)
+    assert read_only(text)["trade_date"] == "2026-01-15"
+    assert (read(text).confidence >= 0.9) is is_certain
+
+
+def test_a_tax_that_a_fee_includes_is_none() -> None:
+    trade = read_only(ENGLISH.replace("Commission: €4.95", "Brokerage & costs incl GST: €4.95"))
+    assert (trade["fees"], trade["taxes"]) == ("4.95", "0.00")
+
+
+def test_the_national_number_stands_in_a_german_isin_or_is_another_ones() -> None:
+    assert read_only(GERMAN)["wkn"] == "840400"
+    assert read_only(GERMAN.replace("O.N. 840400 ", "O.N. ") + "aus WKN 723610")["wkn"] is None
+
+
+def test_an_explained_abbreviation_is_no_symbol() -> None:
+    text = ENGLISH.replace("ISIN: DE0008404005", "Symbol") + "\nDeferred sales charge (DSC): a fee"
+    assert read_only(text)["ticker"] is None
+
+
+def test_what_was_settled_before_it_was_traded_is_not_certain() -> None:
+    assert read(ENGLISH.replace("Settlement date: 19/01/2026", "Settlement date: 12/01/2026")).confidence < 0.9
+
+
+def test_the_day_of_the_order_is_not_that_of_the_trade() -> None:
+    text = GERMAN.replace("Kauf am 15.01.2026 um 08:13:35", "Kauf Ihr Auftrag vom 14.01.2026\nHandelstag 15.01.2026")
+    assert read_only(text)["trade_date"] == "2026-01-15"
+    assert read_only(text.replace("\nHandelstag 15.01.2026", ""))["trade_date"] != "2026-01-14"
+
+
+def test_what_was_paid_says_which_way_a_trade_went_where_no_word_does() -> None:
+    text = GERMAN.replace("Kauf am", "Abrechnung am")
+    assert read_only(text)["direction"] == "buy"
+    assert read(text).confidence < 0.9
+
+
+PARTS = """
+Wertpapierabrechnung
+Kauf am 15.01.2026
+ALLIANZ SE  DE0008404005
+Stück  Kurs  Kurswert
+4  20,50  82,00
+6  20,60  123,60
+10  205,60
+Provision 4,95 EUR
+Endbetrag 210,55 EUR
+"""
+
+
+def test_the_parts_of_an_order_are_one_trade() -> None:
+    trade = read_only(PARTS)
+    assert (trade["quantity"], trade["gross_amount"], trade["settled_amount"]) == ("10", "205.60", "210.55")
+    assert read(PARTS).confidence >= 0.9
+
+
+def test_rows_that_nothing_sums_up_are_not_certain() -> None:
+    without_total = PARTS.replace("10  205,60\n", "")
+    assert read(without_total.replace("210,55", "86,95")).confidence < 0.9  # as if the first one were all
+
+
+PLAN = """
+Sparplan Kauf  ISIN DE0008404005
+Handelstag  Anteile  Preis  Betrag
+05.01.2026  2,125  20,50  43,56 EUR
+05.02.2026  2,075  21,00  43,58 EUR
+"""
+
+
+def test_each_row_with_a_day_of_its_own_is_a_trade() -> None:
+    found = [reading.trade for reading in read(PLAN).trades]
+    assert [(str(trade.trade_date), trade.quantity, trade.settled_amount) for trade in found] == [
+        ("2026-01-05", Decimal("2.125"), Decimal("43.56")),
+        ("2026-02-05", Decimal("2.075"), Decimal("43.58")),
+    ]
+
+
+SIGNED = """
+Activity Statement
+Symbol  Date  Quantity  Price  Proceeds
+Stocks EUR
+SAP  2026-01-06  50  240.15  -12,007.50
+Stocks USD
+NVDA  2026-01-06  -10  149.20  1,492.00
+"""
+
+
+def test_signs_say_which_way_where_no_word_does_and_a_person_looks_at_it() -> None:
+    found = [reading.trade for reading in read(SIGNED).trades]
+    assert [(trade.direction, trade.ticker, trade.currency) for trade in found] == [
+        ("buy", "SAP", "EUR"),
+        ("sell", "NVDA", "USD"),
+    ]
+    assert read(SIGNED).confidence < 0.9
+
+
+def test_a_note_that_goes_on_to_the_currency_of_the_account_was_settled_there() -> None:
+    text = ENGLISH.replace("€", "EUR ") + "\nExchange rate EUR/GBP: 0.8600\nSettlement amount: GBP 180.56"
+    trade = read_only(text)
+    assert (trade["settled_amount"], trade["currency"], trade["gross_amount"]) == ("180.56", "GBP", "176.30")
+
+
+def test_two_numbers_without_labels_are_quantity_and_price_if_they_make_the_gross_amount() -> None:
+    text = DUTCH.replace("Aantal: 10\nKoers: 20,50 EUR", "10 ALLIANZ SE\ntegen EUR 20,50")
+    trade = read_only(text)
+    assert (trade["quantity"], trade["price"]) == ("10", "20.5")
+
+
+def test_a_blank_parts_thousands_only_if_that_holds_together() -> None:
+    text = FRENCH.replace("Quantité : 10   Cours : 20,50 EUR", "Quantité Cours Devise\n10 120,50 EUR").replace(
+        "Montant brut : 205,00", "Montant brut : 1 205,00"
+    )
+    trade = read_only(text.replace("209,95", "1 209,95"))
+    assert (trade["quantity"], trade["gross_amount"]) == ("10", "1205.00")
+
+
+@pytest.mark.parametrize("sign", ["AUD", "CAD"])
+def test_a_dollar_is_that_which_the_document_names(sign: str) -> None:
+    assert read_only(ENGLISH.replace("€", "$") + f"\nAll amounts in {sign}")["currency"] == sign
 
 
 def test_numbers_in_another_currency_are_converted() -> None:
@@ -250,7 +437,7 @@ def test_the_reader_answers_with_type_trades_and_confidence() -> None:
     assert classified(GERMAN) == "contract_note"
     answer: Any = note.extract_trades(given(GERMAN), {})
     assert len(answer["extraction"]["trades"]) == 1
-    assert (answer["reader"], answer["doubts"]) == ("trade-rules/1", [])
+    assert (answer["reader"], answer["doubts"]) == ("trade-rules/2", [])
     assert classified("Dividendengutschrift\nISIN DE0008404005\nAktie") is None
 
 

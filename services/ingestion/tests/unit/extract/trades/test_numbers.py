@@ -48,3 +48,12 @@ def test_blanks_part_thousands_only_where_nothing_else_does() -> None:
 def test_dates_times_and_codes_are_no_numbers() -> None:
     text = "am 15.01.2015 um 08:13:35 DE0008404005 Depot 7806000200/20211014 DE36 1234 5678 9012 3456 78 3"
     assert [number.value for number in find_numbers(mask_codes(text), 0, COMMA)] == [Decimal(3)]
+
+
+def test_a_currency_between_two_numbers_is_that_of_the_second_where_lines_end_with_amounts() -> None:
+    style = determine_style(["74,3456 EUR 163,25 EUR 12.136,92", "Provisie EUR 10,95"])
+    numbers = find_numbers("74,3456 EUR 163,25", 0, style)
+    assert [(str(number.value), number.currency) for number in numbers] == [("74.3456", None), ("163.25", "EUR")]
+    behind = determine_style(["Provision 10,95 EUR"])
+    numbers = find_numbers("10,00 EUR 20,50", 0, behind)
+    assert [number.currency for number in numbers] == ["EUR", None]

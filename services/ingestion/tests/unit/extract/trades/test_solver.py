@@ -12,7 +12,7 @@ def given(text: str) -> tuple[Number, ...]:
 
 
 def candidates(**texts: str) -> Candidates:
-    names = ("quantities", "prices", "gross", "settled", "weakly_settled", "fees", "taxes", "interests")
+    names = ("quantities", "prices", "gross", "settled", "weakly_settled", "fees", "taxes", "interests", "unnamed_fees")
     named = {name: given(texts.get(name, "")) for name in (*names, "exchange_rates", "others")}
     every = tuple(number for numbers in named.values() for number in numbers)
     return Candidates(**{**named, "others": every})
@@ -88,3 +88,37 @@ def test_many_cost_lines_are_summed_in_bounded_time() -> None:
         Decimal(0),
         Decimal(0),
     )
+
+
+def test_a_line_that_no_label_names_is_a_cost_if_it_explains_what_was_settled_and_a_person_says_which() -> None:
+    settlement = find_settlement(
+        candidates(settled="EUR 212.45", fees="4.95", unnamed_fees="2.50"), Decimal(205), "EUR", Direction.BUY
+    )
+    assert settlement is not None
+    assert (settlement.is_proven, settlement.fees) == (False, Decimal("7.45"))
+
+
+def test_a_row_goes_on_with_its_costs_and_what_was_paid() -> None:
+    settlement = find_settlement(
+        candidates(weakly_settled="(974.40) (0.10) (974.50) 25.50"), Decimal("974.40"), "CAD", Direction.BUY
+    )
+    assert settlement is not None
+    assert (settlement.is_proven, settlement.fees, settlement.value) == (True, Decimal("0.10"), Decimal("974.50"))
+
+
+def test_of_several_amounts_that_nothing_tells_apart_none_is_what_was_settled() -> None:
+    assert find_settlement(candidates(settled="212.45 219.00"), Decimal(205), "EUR", Direction.BUY) is None
+
+
+def test_a_gross_amount_is_what_was_settled_only_where_no_other_amount_is_near() -> None:
+    alone = find_settlement(candidates(quantities="10"), Decimal(205), "EUR", Direction.BUY)
+    beside = find_settlement(candidates(quantities="10", gross="212.45"), Decimal(205), "EUR", Direction.BUY)
+    assert alone is not None
+    assert beside is not None
+    assert (alone.is_proven, beside.is_proven) == (True, False)
+
+
+def test_a_price_without_a_sign_may_be_a_percentage_or_pence_where_a_label_names_the_amount() -> None:
+    product = find_product(candidates(quantities="2500", prices="68.42", gross="1,710.50"))
+    assert product is not None
+    assert product.gross_value == Decimal("1710.50")

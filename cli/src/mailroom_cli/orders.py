@@ -1,0 +1,157 @@
+"""`mailroom orders`: pending orders, and which trades executed them, through ingestion's API."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mailroom_cli.site_api import JSON, open_site_api, quote_segment
+from mailroom_cli.source_views import print_columns, print_json
+from mailroom_cli.terminal import print_line
+
+app = typer.Typer(name="orders", no_args_is_help=True, help="Pending orders, and the trades that executed them.")
+
+_MAX_LISTED = 200
+
+OrderId = Annotated[str, typer.Argument(metavar="ID", help="As `mailroom orders list` shows it.")]
+AsJSON = Annotated[bool, typer.Option("--json", help="The answer of the API as JSON.")]
+
+_IMPORT_EXAMPLES = """Examples:
+
+  mailroom orders import orders.csv
+
+  some-program | mailroom orders import - --json
+
+The first line has the names of the columns: external_id, direction (buy or sell), quantity and ordered_on (2026-04-01)
+are needed, and isin, wkn or ticker; account, limit_price, currency and valid_until may be there. All orders are stored,
+or none; an external_id that is there already is the same order.
+"""
+_LIST_EXAMPLES = """Examples:
+
+  mailroom orders list --state partial
+
+  mailroom orders list --isin DE0008404005 --json
+"""
+_UNMATCHED_EXAMPLES = """Examples:
+
+  mailroom orders unmatched
+
+  mailroom orders unmatched --json
+"""
+_LINK_EXAMPLES = """Examples:
+
+  mailroom orders link 2f4b1c52-6d2f-4d0e-9a55-0a3f6f7f6a11 5a3c2f0e-9b7d-4c55-8c1e-2f9d6b1a7e42
+
+  mailroom orders link 2f4b1c52-6d2f-4d0e-9a55-0a3f6f7f6a11 --by-rules
+"""
+
+
+@app.command("import", epilog=_IMPORT_EXAMPLES)
+def import_orders(
+    file: Annotated[Path, typer.Argument(help="A CSV file; - is standard input.", allow_dash=True)],
+    as_json: AsJSON = False,
+) -> None:
+    """Store the pending orders of a CSV file."""
+    content = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
+    with open_site_api() as api:
+        answer = api.call("POST", "/pending-orders", content=content, headers={"Content-Type": "text/csv"})
+    if as_json:
+        print_json(answer)
+        return
+    print_line(f"{answer['created']} new, {answer['updated']} changed, {answer['unchanged']} unchanged")
+
+
+@app.command("list", epilog=_LIST_EXAMPLES)
+def list_orders(
+    state: Annotated[str | None, typer.Option(help="unmatched, partial or filled.")] = None,
+    isin: Annotated[str | None, typer.Option("--isin")] = None,
+    as_json: AsJSON = False,
+) -> None:
+    """Show the newest pending orders that match."""
+    query = {name: value for name, value in {"state": state, "isin": isin}.items() if value is not None}
+    with open_site_api() as api:
+        items = api.list_items("/pending-orders", query, most=_MAX_LISTED)
+    if as_json:
+        print_json(items)
+    else:
+        _print_orders(items)
+
+
+@app.command("show")
+def show_order(order_id: OrderId) -> None:
+    """Show a pending order as JSON, with the ids of its trades."""
+    with open_site_api() as api:
+        print_json(api.call("GET", f"/pending-orders/{quote_segment(order_id)}"))
+
+
+@app.command("unmatched", epilog=_UNMATCHED_EXAMPLES)
+def list_unmatched(as_json: AsJSON = False) -> None:
+    """Show orders that no trade executed, and trades of which no order is known, or one of several."""
+    with open_site_api() as api:
+        found = {
+            "orders": api.list_items("/pending-orders", {"state": "unmatched"}, most=_MAX_LISTED),
+            "trades": [
+                trade
+                for match in ("unmatched", "ambiguous")
+                for trade in api.list_items("/trades", {"order_match": match}, most=_MAX_LISTED)
+            ],
+        }
+    if as_json:
+        print_json(found)
+        return
+    print_line("Orders without a trade:")
+    _print_orders(found["orders"])
+    print_line()
+    print_line("Trades without an order:")
+    head = ["ID", "DATE", "SIDE", "QUANTITY", "SECURITY", "PRICE", "MAY BE OF", "VERSION"]
+    print_columns(head, [_build_trade_row(trade) for trade in found["trades"]])
+
+
+@app.command("link", epilog=_LINK_EXAMPLES)
+def link_order(
+    trade_id: Annotated[str, typer.Argument(metavar="TRADE", help="As `mailroom orders unmatched` shows it.")],
+    order_id: Annotated[str | None, typer.Argument(metavar="[ORDER]", help="Id of the pending order.")] = None,
+    by_rules: Annotated[bool, typer.Option("--by-rules", help="Take back what was said: the rules find it.")] = False,
+    version: Annotated[int | None, typer.Option(help="The version of the trade that you saw.")] = None,
+) -> None:
+    """Say which order a trade executed."""
+    if (order_id is None) != by_rules:
+        raise typer.BadParameter("an ORDER is needed, or --by-rules")
+    path = f"/trades/{quote_segment(trade_id)}"
+    with open_site_api() as api:
+        seen = api.call("GET", path)["version"] if version is None else version
+        trade = api.call("POST", f"{path}/order", body={"order_id": order_id}, headers={"If-Match": f'"{seen}"'})
+    print_line(f"{trade['order_match']}, version {trade['version']}")
+
+
+@app.command("delete")
+def delete_order(order_id: OrderId) -> None:
+    """Take a pending order away; its trades stay."""
+    with open_site_api() as api:
+        order = api.call("DELETE", f"/pending-orders/{quote_segment(order_id)}")
+    print_line(f"{order['external_id']} is deleted; it had {len(order['trades'])} trades")
+
+
+def _print_orders(items: list[JSON]) -> None:
+    head = ["ID", "EXTERNAL ID", "STATE", "ORDERED", "SIDE", "QUANTITY", "EXECUTED", "SECURITY", "LIMIT"]
+    print_columns(head, [_build_order_row(item) for item in items])
+
+
+def _build_order_row(item: JSON) -> list[str]:
+    security = item["isin"] or item["wkn"] or item["ticker"] or ""
+    limit = " ".join(part for part in (item["limit_price"], item["currency"]) if part)
+    names = ("id", "external_id", "state", "ordered_on", "direction", "quantity", "executed_quantity")
+    return [*(str(item[name]) for name in names), security, limit]
+
+
+def _build_trade_row(item: JSON) -> list[str]:
+    trade = item["trade"]
+    security = trade["isin"] or trade["wkn"] or trade["ticker"] or trade["security_name"] or ""
+    values = [trade["trade_date"], trade["direction"], trade["quantity"], security, trade["price"]]
+    return [
+        item["id"],
+        *(value or "" for value in values),
+        " ".join(item["order_candidates"]),
+        str(item["version"]),
+    ]

@@ -1,0 +1,138 @@
+"""`mailroom trades`: the trades that documents state, and which of them count, through ingestion's API."""
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mailroom_cli.documents import FileKind
+from mailroom_cli.site_api import JSON, open_site_api, quote_segment
+from mailroom_cli.source_views import find_source_id, print_columns, print_json
+from mailroom_cli.terminal import print_line
+from mailroom_common.errors import Rejected
+
+app = typer.Typer(
+    name="trades", no_args_is_help=True, help="Trades of contract notes and statements: each counts once."
+)
+
+_MAX_LISTED = 200
+
+TradeId = Annotated[str, typer.Argument(metavar="ID", help="As `mailroom trades list` shows it.")]
+OnlyState = Annotated[
+    str | None,
+    typer.Option(
+        "--state",
+        help="counted, unconfirmed, duplicate, possible_duplicate, cancelled, possibly_cancelled, cancellation or "
+        "cancellation_unmatched.",
+    ),
+]
+OnlySource = Annotated[
+    str | None, typer.Option("--source", help="Id, the beginning of one, or the mailbox's address; all otherwise.")
+]
+OnlyDocument = Annotated[str | None, typer.Option("--document", help="Id of the document that states them.")]
+OnlyISIN = Annotated[str | None, typer.Option("--isin")]
+AsJSON = Annotated[bool, typer.Option("--json", help="The answer of the API as JSON.")]
+
+_LIST_EXAMPLES = """Examples:
+
+  mailroom trades list --state possible_duplicate
+
+  mailroom trades list --isin DE0008404005 --json
+"""
+_DECIDE_EXAMPLES = """Examples:
+
+  mailroom trades decide 2f4b1c52-6d2f-4d0e-9a55-0a3f6f7f6a11 distinct --comment "two orders of one day"
+
+  mailroom trades decide 2f4b1c52-6d2f-4d0e-9a55-0a3f6f7f6a11 same --other 0f6b0a3e-35a8-4f0c-8c0e-6f0a86a5c9d4
+"""
+_EXPORT_EXAMPLES = """Examples:
+
+  mailroom trades export > trades.csv
+
+  mailroom trades export --state cancelled --format jsonl -o cancelled.jsonl
+"""
+
+
+class Verdict(StrEnum):
+    SAME = "same"  # one trade; of a cancellation: what it takes back
+    DISTINCT = "distinct"  # two trades
+
+
+@app.command("list", epilog=_LIST_EXAMPLES)
+def list_trades(
+    state: OnlyState = None,
+    source: OnlySource = None,
+    document: OnlyDocument = None,
+    isin: OnlyISIN = None,
+    as_json: AsJSON = False,
+) -> None:
+    """Show the newest trades that match."""
+    query = {"state": state, "document_id": document, "isin": isin}
+    with open_site_api() as api:
+        given = {name: value for name, value in query.items() if value is not None}
+        given |= {} if source is None else {"doc_source_id": find_source_id(api, source)}
+        items = api.list_items("/trades", given, most=_MAX_LISTED)
+    if as_json:
+        print_json(items)
+        return
+    head = ["ID", "STATE", "DATE", "SIDE", "QUANTITY", "SECURITY", "PRICE", "SETTLED", "SEE", "VERSION"]
+    print_columns(head, [_build_row(item) for item in items])
+
+
+@app.command("show")
+def show_trade(trade_id: TradeId) -> None:
+    """Show a trade as JSON, with all statements of it and what was decided about them."""
+    with open_site_api() as api:
+        print_json(api.call("GET", f"/trades/{quote_segment(trade_id)}"))
+
+
+@app.command("decide", epilog=_DECIDE_EXAMPLES)
+def decide_trade(
+    trade_id: TradeId,
+    decision: Annotated[Verdict, typer.Argument(help="same: one trade, or what is taken back; distinct: two trades.")],
+    other: Annotated[str | None, typer.Option(help="The other trade; by default the one that SEE shows.")] = None,
+    version: Annotated[int | None, typer.Option(help="The version that you saw.")] = None,
+    comment: Annotated[str | None, typer.Option(help="Kept with the decision.")] = None,
+    reviewer: Annotated[str | None, typer.Option(help="Who decides; kept with the decision.")] = None,
+) -> None:
+    """Say whether a trade is the one that the ledger holds it against."""
+    path = f"/trades/{quote_segment(trade_id)}"
+    said = {"other_trade_id": other, "comment": comment, "reviewer": reviewer}
+    body: JSON = {"decision": decision.value, **{name: value for name, value in said.items() if value is not None}}
+    with open_site_api() as api:
+        seen = api.call("GET", path)["version"] if version is None else version
+        trade = api.call("POST", f"{path}/decision", body=body, headers={"If-Match": f'"{seen}"'})
+    print_line(f"{trade['state']}, version {trade['version']}")
+
+
+@app.command("export", epilog=_EXPORT_EXAMPLES)
+def export_trades(
+    state: OnlyState = None,
+    export_format: Annotated[FileKind, typer.Option("--format")] = FileKind.CSV,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="A file; standard output otherwise.")] = None,
+) -> None:
+    """The trades that count, or those of a state, as CSV or JSON Lines."""
+    if output is None and sys.stdout.isatty():
+        # What a sender wrote is not for a terminal to obey.
+        raise Rejected("an export is for a file: give --output, or redirect it")
+    query = {"format": export_format.value, **({} if state is None else {"state": state})}
+    with open_site_api() as api:
+        if output is None:
+            for chunk in api.stream_content("/trades/export", query):
+                sys.stdout.buffer.write(chunk)
+            sys.stdout.flush()
+            return
+        with output.open("wb") as file:
+            for chunk in api.stream_content("/trades/export", query):
+                file.write(chunk)
+
+
+def _build_row(item: JSON) -> list[str]:
+    trade = item["trade"]
+    security = trade["isin"] or trade["wkn"] or trade["ticker"] or trade["security_name"] or ""
+    settled = " ".join(part for part in (trade["settled_amount"], trade["currency"]) if part)
+    see = item["duplicate_of"] or item["cancels"] or item["cancelled_by"] or ""
+    values = [trade["trade_date"], trade["direction"], trade["quantity"], security, trade["price"], settled, see]
+    return [item["id"], item["state"], *(value or "" for value in values), str(item["version"])]

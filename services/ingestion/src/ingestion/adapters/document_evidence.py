@@ -1,0 +1,29 @@
+"""The boxes of a document in Postgres, in a table of their own: lists of documents and events do not carry them."""
+
+from typing import Any
+
+from ingestion.domain.document import DocumentOutcome
+from ingestion.domain.evidence import build_evidence_view
+from mailroom_common.postgres import DatabaseSession
+
+_WRITE = """
+    insert into ingestion.document_evidence (document_id, boxes) values ($1, $2)
+    on conflict (document_id) do update set boxes = excluded.boxes
+"""
+_DELETE = "delete from ingestion.document_evidence where document_id = $1"
+_FIND = "select boxes from ingestion.document_evidence where document_id = $1"
+
+
+async def write_evidence(
+    conn: DatabaseSession, document_id: str, outcome: DocumentOutcome, *, is_changed: bool
+) -> None:
+    """In the transaction that makes the outcome the document's. An outcome that stands keeps its boxes where the
+    reading has none."""
+    if outcome.boxes:
+        await conn.execute(_WRITE, document_id, [box.to_json() for box in outcome.boxes])
+    elif is_changed:
+        await conn.execute(_DELETE, document_id)
+
+
+async def find_evidence(conn: DatabaseSession, document_id: str) -> dict[str, Any] | None:
+    return build_evidence_view(await conn.fetchval(_FIND, document_id))

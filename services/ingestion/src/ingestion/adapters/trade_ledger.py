@@ -1,0 +1,212 @@
+"""The ledger of trades in Postgres: written with the document that states them, one document of a tenant at a time."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+from uuid import uuid4
+
+from ingestion.domain.trade import Trade
+from ingestion.domain.trade_ledger import (
+    LedgerEntry,
+    TradeJudgement,
+    TradeState,
+    align_trades,
+    read_stored_trade,
+    settle_trades,
+)
+from ingestion.domain.trade_matching import build_match_key, list_instrument_keys
+from ingestion.ports import Channel
+from mailroom_common.events import Profile, ResultStatus
+from mailroom_common.postgres import DatabaseSession
+
+# Taken after the document's row and never before it, so nobody waits in a circle; held to the end of the transaction.
+# Of two documents that state one trade at the same moment the later one finds the earlier one's rows.
+_LOCK_LEDGER = "select pg_advisory_xact_lock(hashtextextended('ingestion.trade:' || $1, 0))"
+_OF_DOCUMENT = """
+    select trade_id, match_key, fields from ingestion.trade where document_id = $1 order by position
+"""
+_DELETE = "delete from ingestion.trade where trade_id = any($1)"
+_STORE = """
+    insert into ingestion.trade (trade_id, tenant_id, doc_source_id, document_id, document_type, content_sha256,
+                                 position, match_key, fields, is_cancellation, isin, trade_date, confirmed_seq, state,
+                                 instrument_keys)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
+            case when $13 then nextval('ingestion.trade_confirmation') end, $14, $15)
+    on conflict (trade_id) do update
+    set position = excluded.position, document_type = excluded.document_type, match_key = excluded.match_key,
+        fields = excluded.fields, is_cancellation = excluded.is_cancellation, isin = excluded.isin,
+        trade_date = excluded.trade_date, instrument_keys = excluded.instrument_keys,
+        confirmed_seq = case when $13 then coalesce(trade.confirmed_seq, excluded.confirmed_seq) end,
+        version = trade.version + 1, updated_at = now()
+    where (trade.position, trade.document_type, trade.fields) is distinct from
+              (excluded.position, excluded.document_type, excluded.fields)
+       or (trade.confirmed_seq is not null) <> $13
+"""
+# One more than are compared says that there are more: the others are taken for like the first.
+_LIST_ALIKE = """
+    select alike.* from unnest($2::text[]) as wanted(match_key) cross join lateral (
+        select * from ingestion.trade
+        where trade.tenant_id = $1 and trade.match_key = wanted.match_key
+        order by confirmed_seq, seq limit $3
+    ) as alike
+"""
+_LIST_DECISIONS = """
+    select trade_id, other_trade_id, decision from ingestion.trade_decision
+    where trade_id = any($1) order by entry_id
+"""
+_SETTLE = """
+    update ingestion.trade
+    set state = settled.state, duplicate_of = settled.duplicate_of, cancelled_by = settled.cancelled_by,
+        cancels = settled.cancels, version = version + 1, updated_at = now()
+    from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[])
+        as settled(trade_id, state, duplicate_of, cancelled_by, cancels)
+    where trade.trade_id = settled.trade_id
+      and (trade.state, trade.duplicate_of, trade.cancelled_by, trade.cancels)
+          is distinct from (settled.state, settled.duplicate_of, settled.cancelled_by, settled.cancels)
+    returning document_id, instrument_keys, fields ->> 'direction' as direction
+"""
+_REQUEST_ANNOUNCEMENTS = "insert into ingestion.trade_announcement (document_id) select unnest($1::text[])"
+_REQUEST_MATCHING = """
+    insert into ingestion.order_match_request (tenant_id, direction, instrument_key)
+    select $1, direction, instrument_key from unnest($2::text[], $3::text[]) as wanted(direction, instrument_key)
+    where exists (select from ingestion.pending_order where tenant_id = $1)
+"""
+_MARK_NAMES = ("trade_id", "state", "duplicate_of", "cancelled_by")
+_MARKS = """
+    select position, trade_id, state, duplicate_of, cancelled_by from ingestion.trade where document_id = $1
+"""
+_MOST_ALIKE_READ = 2000
+
+
+async def record_trades(conn: DatabaseSession, document: Any) -> None:
+    """Bring the ledger up to what the document says, in the transaction that changed it. `document` is its row as it is
+    from now on, which this transaction has locked."""
+    if document["profile"] != Profile.CONTRACT_NOTE:
+        return
+    trades = _list_trades(document)
+    known = await conn.fetch(_OF_DOCUMENT, document["document_id"])
+    if not trades and not known:
+        return
+    await lock_ledger(conn, document["tenant_id"])
+    ids = align_trades([(row["trade_id"], read_stored_trade(row["fields"])) for row in known], trades)
+    if gone := [row["trade_id"] for row in known if row["trade_id"] not in set(ids)]:
+        await conn.execute(_DELETE, gone)
+    if trades:
+        await conn.executemany(_STORE, _build_rows(document, trades, ids))
+    keys = {row["match_key"] for row in known} | {build_match_key(trade) for trade in trades}
+    await settle_alike(conn, document["tenant_id"], keys, announced=document["document_id"])
+    stated = [read_stored_trade(row["fields"]) for row in known] + trades
+    securities = {(trade.direction, key) for trade in stated for key in list_instrument_keys(trade)}
+    await request_matching(conn, document["tenant_id"], securities)
+
+
+async def lock_ledger(conn: DatabaseSession, tenant_id: str) -> None:
+    await conn.execute(_LOCK_LEDGER, tenant_id)
+
+
+async def settle_alike(
+    conn: DatabaseSession, tenant_id: str, match_keys: Iterable[str], *, announced: str | None = None
+) -> None:
+    """Judge anew all trades of a tenant that share one of the keys, under the lock of its ledger. The results of other
+    documents whose trades are something else now are told again; `announced` is the one that this transaction tells.
+    """
+    alike: dict[str, list[Any]] = {}
+    for row in await conn.fetch(_LIST_ALIKE, tenant_id, sorted(match_keys), _MOST_ALIKE_READ):
+        alike.setdefault(row["match_key"], []).append(row)
+    decisions = await conn.fetch(_LIST_DECISIONS, [row["trade_id"] for rows in alike.values() for row in rows])
+    same, distinct = _read_decisions(decisions)
+    settled: dict[str, TradeJudgement] = {}
+    for rows in alike.values():
+        settled |= settle_trades([_read_entry(row, same, distinct) for row in rows])
+    if not settled:
+        return
+    changed = await conn.fetch(_SETTLE, *_build_columns(settled))
+    await request_matching(
+        conn, tenant_id, {(row["direction"], key) for row in changed for key in row["instrument_keys"]}
+    )
+    if others := sorted({row["document_id"] for row in changed} - {announced}):
+        await conn.execute(_REQUEST_ANNOUNCEMENTS, others)
+        await conn.execute("select pg_notify($1, '')", Channel.TRADES_CHANGED.value)
+
+
+async def request_matching(
+    conn: DatabaseSession, tenant_id: str, securities: Collection[tuple[str | None, str]]
+) -> None:
+    """Have the pending orders of a security matched anew, by a worker. `securities` are direction and a key of it."""
+    wanted = sorted((direction, key) for direction, key in securities if direction is not None)
+    if wanted:
+        await conn.execute(
+            _REQUEST_MATCHING, tenant_id, [direction for direction, _ in wanted], [key for _, key in wanted]
+        )
+        await conn.execute("select pg_notify($1, '')", Channel.TRADES_CHANGED.value)
+
+
+async def read_trade_marks(conn: DatabaseSession, document: Any) -> dict[int, Mapping[str, Any]]:
+    """What each trade of a document is in the ledger, by its place in the document."""
+    if document["profile"] != Profile.CONTRACT_NOTE:
+        return {}
+    rows = await conn.fetch(_MARKS, document["document_id"])
+    return {row["position"]: {name: row[name] for name in _MARK_NAMES} for row in rows}
+
+
+def _list_trades(document: Any) -> list[Trade]:
+    """Of a skipped document, also one that a person rejected, there are none."""
+    if document["status"] == ResultStatus.SKIPPED:
+        return []
+    return [read_stored_trade(trade) for trade in (document["extraction"] or {}).get("trades", [])]
+
+
+def _build_rows(document: Any, trades: Sequence[Trade], ids: Sequence[str | None]) -> list[tuple[Any, ...]]:
+    is_confirmed = document["status"] == ResultStatus.COMPLETED
+    return [
+        (
+            trade_id or str(uuid4()),
+            document["tenant_id"],
+            document["doc_source_id"],
+            document["document_id"],
+            document["document_type"],
+            document["content_sha256"],
+            position,
+            build_match_key(trade),
+            trade.to_json(),
+            trade.is_cancellation,
+            None if trade.isin is None else trade.isin[:12].upper(),
+            trade.trade_date,
+            is_confirmed,
+            TradeState.UNCONFIRMED.value,  # until it is settled, in this transaction
+            list_instrument_keys(trade),
+        )
+        for position, (trade, trade_id) in enumerate(zip(trades, ids, strict=True))
+    ]
+
+
+def _read_decisions(rows: Iterable[Any]) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
+    """Whichever of the two a decision was made about, and the newest of a pair."""
+    newest = {frozenset((row["trade_id"], row["other_trade_id"])): row["decision"] for row in rows}
+    same: dict[str, set[str]] = {}
+    distinct: dict[str, set[str]] = {}
+    for pair, decision in newest.items():
+        for trade_id in pair:
+            (same if decision == "same" else distinct).setdefault(trade_id, set()).update(pair - {trade_id})
+    return same, distinct
+
+
+def _read_entry(row: Any, same: Mapping[str, set[str]], distinct: Mapping[str, set[str]]) -> LedgerEntry:
+    return LedgerEntry(
+        trade=read_stored_trade(row["fields"]),
+        document_type=row["document_type"],
+        content_sha256=row["content_sha256"],
+        trade_id=row["trade_id"],
+        document_id=row["document_id"],
+        seq=row["seq"],
+        confirmed_seq=row["confirmed_seq"],
+        same_as=frozenset(same.get(row["trade_id"], ())),
+        distinct_from=frozenset(distinct.get(row["trade_id"], ())),
+    )
+
+
+def _build_columns(settled: Mapping[str, TradeJudgement]) -> tuple[list[Any], ...]:
+    rows = [
+        (trade_id, one.state.value, one.duplicate_of, one.cancelled_by, one.cancels)
+        for trade_id, one in settled.items()
+    ]
+    return tuple(list(column) for column in zip(*rows, strict=True))

@@ -1,0 +1,147 @@
+"""Trades of the ledger as the API asks for them: always of one tenant."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import asyncpg
+
+from ingestion.adapters.bounded_rows import fetch_bounded
+from ingestion.adapters.trade_ledger import lock_ledger, settle_alike
+from ingestion.domain.trade_views import build_trade_decision_view, build_trade_view
+from ingestion.ports import StaleVersion, TradeDecision, TradeDecisionRefused, TradeFilter
+from mailroom_common.postgres import DatabaseSession, acquire_session, open_transaction
+
+_MOST_STATEMENTS = 200
+
+_FIND = "select * from ingestion.trade where trade_id = $1 and tenant_id = $2"
+# All statements of a trade, the one that counts first; of a cancellation, of what it takes back.
+_STATEMENTS = """
+    select * from ingestion.trade
+    where tenant_id = $1 and match_key = $2 and (trade_id = $3 or duplicate_of = $3)
+    order by duplicate_of nulls first, seq limit $4
+"""
+_DECISIONS = """
+    select * from ingestion.trade_decision where tenant_id = $1 and (trade_id = $2 or other_trade_id = $2)
+    order by entry_id desc limit $3
+"""
+_DECIDE = """
+    insert into ingestion.trade_decision (tenant_id, trade_id, other_trade_id, decision, comment, reviewer, api_key_id)
+    values ($1, $2, $3, $4, $5, $6, $7)
+"""
+_RAISE_VERSION = "update ingestion.trade set version = version + 1, updated_at = now() where trade_id = $1"
+
+
+class PgTradeLedger:
+    """`TradeLedger` of ports.py."""
+
+    def __init__(self, pool: asyncpg.Pool) -> None:
+        self._pool = pool
+
+    async def list_trades(
+        self, tenant_id: str, wanted: TradeFilter, *, before: int | None, limit: int
+    ) -> tuple[list[dict[str, Any]], int | None]:
+        statement, values = _build_list(tenant_id, wanted, before, limit + 1)
+        rows, has_more = await fetch_bounded(self._pool, statement, *values)
+        page = rows[:limit]
+        has_more = has_more or len(rows) > limit
+        return [build_trade_view(dict(row)) for row in page], page[-1]["seq"] if has_more else None
+
+    async def find_trade(self, tenant_id: str, trade_id: str) -> dict[str, Any] | None:
+        async with acquire_session(self._pool) as conn:
+            row = await conn.fetchrow(_FIND, trade_id, tenant_id)
+            if row is None:
+                return None
+            statements = await _list_statements(conn, row)
+            decisions = await conn.fetch(_DECISIONS, tenant_id, trade_id, _MOST_STATEMENTS)
+        return {
+            **build_trade_view(dict(row)),
+            "statements": [build_trade_view(dict(statement)) for statement in statements],
+            "decisions": [build_trade_decision_view(dict(decision)) for decision in decisions],
+        }
+
+    async def decide_trade(self, tenant_id: str, trade_id: str, decision: TradeDecision) -> bool:
+        async with open_transaction(self._pool) as conn:
+            await lock_ledger(conn, tenant_id)
+            row = await conn.fetchrow(_FIND, trade_id, tenant_id)
+            if row is None:
+                return False
+            if row["version"] != decision.version:
+                raise StaleVersion(row["version"])
+            for other_id in await _find_others(conn, row, decision):
+                await conn.execute(
+                    _DECIDE,
+                    tenant_id,
+                    trade_id,
+                    other_id,
+                    "same" if decision.is_same else "distinct",
+                    decision.comment,
+                    decision.reviewer,
+                    decision.api_key_id,
+                )
+            await conn.execute(_RAISE_VERSION, trade_id)
+            await settle_alike(conn, tenant_id, [row["match_key"]])
+            return True
+
+
+async def _list_statements(conn: DatabaseSession, row: Any) -> list[Any]:
+    first = row["duplicate_of"] or row["trade_id"]
+    found = await conn.fetch(_STATEMENTS, row["tenant_id"], row["match_key"], first, _MOST_STATEMENTS)
+    return list(found)
+
+
+async def _find_others(conn: DatabaseSession, row: Any, decision: TradeDecision) -> list[str]:
+    """The trades that a decision is about.
+
+    Raises:
+        TradeDecisionRefused
+    """
+    if decision.other_trade_id is None:
+        return await _find_usual_others(conn, row, decision)
+    other = await conn.fetchrow(_FIND, decision.other_trade_id, row["tenant_id"])
+    if other is None or other["trade_id"] == row["trade_id"]:
+        raise TradeDecisionRefused("other_trade_id is no other trade of yours.")
+    if other["match_key"] != row["match_key"]:
+        raise TradeDecisionRefused(
+            "Their direction, quantity or day differ: correct the document that is wrong, and they are compared again."
+        )
+    return [other["trade_id"]]
+
+
+async def _find_usual_others(conn: DatabaseSession, row: Any, decision: TradeDecision) -> list[str]:
+    held_against = row["duplicate_of"] or row["cancels"] or row["cancelled_by"]
+    if held_against is None:
+        raise TradeDecisionRefused("The ledger holds it against no other trade: name one as other_trade_id.")
+    if decision.is_same or row["duplicate_of"] is None:
+        return [held_against]
+    # Of all that state it: whichever of them counts one day, this one is another trade.
+    return [other["trade_id"] for other in await _list_statements(conn, row) if other["trade_id"] != row["trade_id"]]
+
+
+def _build_list(tenant_id: str, wanted: TradeFilter, before: int | None, limit: int) -> tuple[str, list[Any]]:
+    """A condition for what is given only, so that each has its index."""
+    values: list[Any] = [tenant_id]
+    conditions = ["tenant_id = $1"]
+    for condition, value in _list_conditions(wanted, before):
+        if value is not None:
+            values.append(value)
+            conditions.append(condition.format(f"${len(values)}"))
+    values.append(limit)
+    statement = (
+        f"select *, octet_length(fields::text) as json_bytes from ingestion.trade "  # noqa: S608  # ours
+        f"where {' and '.join(conditions)} order by seq desc limit ${len(values)}"
+    )
+    return statement, values
+
+
+def _list_conditions(wanted: TradeFilter, before: int | None) -> Iterator[tuple[str, Any]]:
+    yield "document_id = {}", wanted.document_id
+    yield "doc_source_id = {}", wanted.doc_source_id
+    yield "state = {}", wanted.state
+    yield "isin = {}", None if wanted.isin is None else wanted.isin.upper()
+    yield "trade_date >= {}", wanted.traded_from
+    yield "trade_date <= {}", wanted.traded_to
+    yield "updated_at >= {}", wanted.changed_since
+    yield "order_id = {}", wanted.order_id
+    # Of trades that count; what no order was looked for yet has none.
+    yield "state = 'counted' and coalesce(order_match, 'unmatched') = {}", wanted.order_match
+    yield "seq < {}", before

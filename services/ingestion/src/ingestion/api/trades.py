@@ -1,0 +1,205 @@
+"""`GET /trades` and what people decide about them. A trade of another tenant does not exist for the caller."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import date
+from enum import StrEnum
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Header, Path, Query, Response
+from fastapi.responses import StreamingResponse
+from pydantic import AwareDatetime, BaseModel, ConfigDict, StringConstraints
+
+from ingestion.api.documents import decode_cursor, encode_cursor
+from ingestion.api.trade_examples import TRADE_EXAMPLE, TRADES_EXAMPLE
+from ingestion.api.versions import parse_version
+from ingestion.domain.export import ExportFormat
+from ingestion.domain.order_matching import OrderMatch
+from ingestion.domain.trade_ledger import TradeState
+from ingestion.domain.trade_views import write_trade, write_trade_header
+from ingestion.ports import StaleVersion, TradeDecision, TradeDecisionRefused, TradeFilter, TradeLedger
+from mailroom_common.api_requests import DocSourceFilter, refuse_unknown_parameters
+from mailroom_common.auth import APIKeys, Caller, Role, require_role
+from mailroom_common.web import HTTPProblem, ListPage
+
+_PAGE = 500  # trades of an export at a time
+_MEDIA_TYPES = {ExportFormat.CSV: "text/csv; charset=utf-8; header=present", ExportFormat.JSONL: "application/x-ndjson"}
+
+TradeId = Annotated[UUID, Path(description="Id of the trade.")]
+
+
+class TradeVerdict(StrEnum):
+    SAME = "same"  # both are statements of one trade; of a cancellation: that is what it takes back
+    DISTINCT = "distinct"  # they are two trades; of a cancellation: it takes back another one
+
+
+class TradeDecisionRequest(BaseModel):
+    """`same`: this trade and the other one are one trade, or the cancellation takes that one back. `distinct`: they are
+    two. `other_trade_id`: by default the one that the ledger holds it against.
+
+    `reviewer` is the person who decides, as the calling program names them.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [{"decision": "distinct", "comment": "two orders of one day", "reviewer": "anna@acme.example"}]
+        },
+    )
+
+    decision: TradeVerdict
+    other_trade_id: UUID | None = None
+    comment: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2000)] | None = None
+    reviewer: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)] | None = None
+
+    def to_decision(self, version: int, caller: Caller) -> TradeDecision:
+        return TradeDecision(
+            is_same=self.decision is TradeVerdict.SAME,
+            other_trade_id=None if self.other_trade_id is None else str(self.other_trade_id),
+            version=version,
+            comment=self.comment,
+            reviewer=self.reviewer,
+            api_key_id=caller.key_id,
+        )
+
+
+def read_trade_filter(
+    document_id: Annotated[UUID | None, Query(description="Only of this document.")] = None,
+    doc_source_id: DocSourceFilter = None,
+    state: TradeState | None = None,
+    isin: Annotated[str | None, Query(pattern="^[A-Za-z0-9]{12}$")] = None,
+    traded_from: date | None = None,
+    traded_to: date | None = None,
+    changed_since: Annotated[AwareDatetime | None, Query(description="Only what changed since then.")] = None,
+    order_match: Annotated[
+        OrderMatch | None, Query(description="Of trades that count: what is known of their order.")
+    ] = None,
+    order_id: Annotated[UUID | None, Query(description="Only of this pending order.")] = None,
+) -> TradeFilter:
+    return TradeFilter(
+        document_id=None if document_id is None else str(document_id),
+        doc_source_id=None if doc_source_id is None else str(doc_source_id),
+        state=state,
+        isin=isin,
+        traded_from=traded_from,
+        traded_to=traded_to,
+        changed_since=changed_since,
+        order_match=order_match,
+        order_id=None if order_id is None else str(order_id),
+    )
+
+
+def build_trades_router(ledger: TradeLedger, keys: APIKeys) -> APIRouter:
+    router = APIRouter(tags=["Trades"], dependencies=[Depends(refuse_unknown_parameters)])
+    viewer = Annotated[Caller, Depends(require_role(keys, Role.VIEWER))]
+    _add_export(router, ledger, keys)
+    _add_decisions(router, ledger, keys)
+
+    @router.get("/trades", summary="The trades that documents state, newest first", responses=TRADES_EXAMPLE)
+    async def list_trades(
+        caller: viewer,
+        wanted: Annotated[TradeFilter, Depends(read_trade_filter)],
+        limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+        cursor: str | None = None,
+    ) -> ListPage[dict[str, Any]]:
+        """Those in state `counted` are to be booked: each trade once, however many documents state it."""
+        before = None if cursor is None else decode_cursor(cursor)
+        items, following = await ledger.list_trades(caller.tenant_id, wanted, before=before, limit=limit)
+        return ListPage(items=list(items), next_cursor=None if following is None else encode_cursor(following))
+
+    @router.get("/trades/{trade_id}", summary="One trade with all statements of it", responses=TRADE_EXAMPLE)
+    async def get_trade(caller: viewer, trade_id: TradeId, response: Response) -> dict[str, Any]:
+        return await _find_trade(ledger, caller, trade_id, response)
+
+    return router
+
+
+def _add_decisions(router: APIRouter, ledger: TradeLedger, keys: APIKeys) -> None:
+    operator = Annotated[Caller, Depends(require_role(keys, Role.OPERATOR))]
+
+    @router.post("/trades/{trade_id}/decision", summary="Say what a trade is", responses=TRADE_EXAMPLE)
+    async def decide_trade(
+        trade_id: TradeId,
+        body: TradeDecisionRequest,
+        caller: operator,
+        response: Response,
+        if_match: Annotated[str | None, Header(description="`version` of the trade that you saw.")] = None,
+    ) -> dict[str, Any]:
+        decision = body.to_decision(parse_version(if_match), caller)
+        try:
+            found = await ledger.decide_trade(caller.tenant_id, str(trade_id), decision)
+        except StaleVersion as error:
+            raise HTTPProblem(
+                412,
+                "The trade was changed since you looked",
+                "Read it again and decide on what it says now.",
+                version=error.version,
+            ) from error
+        except TradeDecisionRefused as error:
+            raise HTTPProblem(409, "This cannot be decided about the trade", str(error)) from error
+        if not found:
+            raise _not_found()
+        return await _find_trade(ledger, caller, trade_id, response)
+
+
+def _add_export(router: APIRouter, ledger: TradeLedger, keys: APIKeys) -> None:
+    viewer = Annotated[Caller, Depends(require_role(keys, Role.VIEWER))]
+
+    @router.get(
+        "/trades/export",
+        summary="The trades that count, newest first, as CSV or JSON Lines",
+        response_class=StreamingResponse,
+        responses={200: {"content": {"text/csv": {}, "application/x-ndjson": {}}}},
+    )
+    async def export_trades(
+        caller: viewer,
+        wanted: Annotated[TradeFilter, Depends(read_trade_filter)],
+        export_format: Annotated[ExportFormat, Query(alias="format")] = ExportFormat.CSV,
+    ) -> StreamingResponse:
+        """Without `state` those that are to be booked; with it those of that state."""
+        lines = stream_trades(ledger, caller.tenant_id, wanted, export_format)
+        # The first page before the answer begins: afterwards a database that is away could not be told by its status.
+        first = await anext(lines)
+        return StreamingResponse(
+            _chain(first, lines),
+            media_type=_MEDIA_TYPES[export_format],
+            headers={
+                "Content-Disposition": f'attachment; filename="trades.{export_format.value}"',
+                "Cache-Control": "private, no-store",
+                "X-Content-Type-Options": "nosniff",
+            },
+        )
+
+
+async def stream_trades(
+    ledger: TradeLedger, tenant_id: str, wanted: TradeFilter, export_format: ExportFormat
+) -> AsyncIterator[bytes]:
+    """A page at a time, as documents are exported."""
+    counted = wanted if wanted.state is not None else replace(wanted, state=TradeState.COUNTED)
+    before: int | None = None
+    head = write_trade_header(export_format)
+    while True:
+        items, before = await ledger.list_trades(tenant_id, counted, before=before, limit=_PAGE)
+        yield head + b"".join(write_trade(export_format, item) for item in items)
+        head = b""
+        if before is None:
+            return
+
+
+async def _chain(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    yield first
+    async for lines in rest:
+        yield lines
+
+
+async def _find_trade(ledger: TradeLedger, caller: Caller, trade_id: UUID, response: Response) -> dict[str, Any]:
+    trade = await ledger.find_trade(caller.tenant_id, str(trade_id))
+    if trade is None:
+        raise _not_found()
+    response.headers["ETag"] = f'"{trade["version"]}"'
+    return trade
+
+
+def _not_found() -> HTTPProblem:
+    return HTTPProblem(404, "There is no such trade")

@@ -1,0 +1,48 @@
+"""The trades of a document as a person corrects them, and the evidence of what was changed."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ingestion.domain.trade import TRADE_FIELDS
+from ingestion.domain.trade_ledger import read_stored_trade
+
+
+class TradeChange(NamedTuple):
+    """`field` is `trades.0.price`, or `trades.0` for a trade that was added or taken away."""
+
+    field: str
+    read: Any
+    former: Any
+    given: Any
+
+
+def list_trade_changes(
+    given: Sequence[Mapping[str, Any]], former: Mapping[str, Any], read: Mapping[str, Any]
+) -> list[TradeChange]:
+    """`given` are all trades of the document from now on, place by place instead of the former ones."""
+    return list(_compare_places(given, former.get("trades") or [], read.get("trades") or []))
+
+
+def _compare_places(
+    given: Sequence[Mapping[str, Any]], former: Sequence[Mapping[str, Any]], read: Sequence[Mapping[str, Any]]
+) -> Iterator[TradeChange]:
+    for place in range(max(len(given), len(former))):
+        now, before, first = _get(given, place), _get(former, place), _get(read, place)
+        name = f"trades.{place}"
+        if now is None or before is None:
+            yield TradeChange(name, first, before, now)
+            continue
+        for field in TRADE_FIELDS:
+            if now[field] != before.get(field):
+                yield TradeChange(
+                    f"{name}.{field}", None if first is None else first.get(field), before.get(field), now[field]
+                )
+
+
+def _get(trades: Sequence[Mapping[str, Any]], place: int) -> Mapping[str, Any] | None:
+    return trades[place] if place < len(trades) else None
+
+
+def write_trades(given: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """As a reader writes them, so that what was read and what was given compare."""
+    return [read_stored_trade(trade).to_json() for trade in given]

@@ -1,0 +1,270 @@
+"""Which trades count, of all that the documents of a tenant state: each once, and none that was taken back.
+
+Everything here follows from the set of what is stated and from the order in which it was confirmed, so whoever adds a
+statement settles all that are alike anew, and a cancellation may come before its trade.
+"""
+
+from collections import defaultdict, deque
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from ingestion.domain.trade import TRADE_FIELDS, Trade
+from ingestion.domain.trade_matching import (
+    Likeness,
+    StatedTrade,
+    build_match_key,
+    compare_trades,
+    have_same_account,
+    have_same_instrument,
+    have_same_price,
+    have_same_printed_reference,
+)
+
+# Alike in direction, quantity and day; each is compared with all before it.
+MAX_ALIKE = 200
+
+
+class TradeState(StrEnum):
+    """What a trade of a document is in the ledger. `counted` ones are what is to be booked: each trade once."""
+
+    COUNTED = "counted"  # confirmed, and the first statement of its trade
+    UNCONFIRMED = "unconfirmed"  # its document waits for a person
+    DUPLICATE = "duplicate"  # another document states this trade, and that one counts
+    POSSIBLE_DUPLICATE = "possible_duplicate"  # perhaps so; it counts once a person says that it is another trade
+    CANCELLED = "cancelled"  # a confirmed document takes it back
+    POSSIBLY_CANCELLED = "possibly_cancelled"  # perhaps so: that document waits for a person, or may mean another trade
+    CANCELLATION = "cancellation"  # takes a trade back, which is known
+    CANCELLATION_UNMATCHED = "cancellation_unmatched"  # takes a trade back which is not known yet, or one of several
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerEntry(StatedTrade):
+    """A trade of a document. `confirmed_seq` is its place among confirmed ones, None where a person has still to look
+    at its document; `seq` its place among all. `same_as` and `distinct_from` are other entries, as people decided: of a
+    cancellation, those that it takes back, and those that it does not."""
+
+    trade_id: str
+    document_id: str
+    seq: int
+    confirmed_seq: int | None
+    same_as: frozenset[str] = frozenset()
+    distinct_from: frozenset[str] = frozenset()
+
+    @property
+    def is_confirmed(self) -> bool:
+        return self.confirmed_seq is not None
+
+    @property
+    def rank(self) -> tuple[bool, int, int]:
+        """What counts already goes on counting, whatever is read later: so confirmed ones are first."""
+        return (self.confirmed_seq is None, self.confirmed_seq or 0, self.seq)
+
+
+@dataclass(frozen=True, slots=True)
+class TradeJudgement:
+    """`duplicate_of` and `cancelled_by` are other entries; `cancels` is the trade that a cancellation takes back."""
+
+    state: TradeState
+    duplicate_of: str | None = None
+    cancelled_by: str | None = None
+    cancels: str | None = None
+
+
+@dataclass(slots=True)
+class _Group:
+    """Statements of one trade. The first one counts."""
+
+    members: list[LedgerEntry]
+    likeness: dict[str, Likeness] = field(default_factory=dict)
+
+    @property
+    def first(self) -> LedgerEntry:
+        return self.members[0]
+
+    @property
+    def ids(self) -> frozenset[str]:
+        return frozenset(member.trade_id for member in self.members)
+
+
+def settle_trades(entries: Sequence[LedgerEntry]) -> dict[str, TradeJudgement]:
+    """What becomes of each entry, by its id. `entries` are all of a tenant with one `build_match_key`.
+
+    Beyond `MAX_ALIKE` they are possible duplicates of the first one, which a person has to tell apart.
+    """
+    ranked = sorted(entries, key=lambda entry: entry.rank)
+    compared, others = ranked[:MAX_ALIKE], ranked[MAX_ALIKE:]
+    trades = _group_entries([entry for entry in compared if not entry.trade.is_cancellation])
+    cancellations = _group_entries([entry for entry in compared if entry.trade.is_cancellation])
+    matched, unclear = _match_cancellations(cancellations, trades)
+    settled: dict[str, TradeJudgement] = {}
+    for place, group in enumerate(trades):
+        settled |= _settle_group(group, matched.get(place), unclear.get(place))
+    by_cancellation = {cancellation.first.trade_id: trades[place].first for place, cancellation in matched.items()}
+    for group in cancellations:
+        settled |= _settle_cancellation(group, by_cancellation.get(group.first.trade_id))
+    return settled | {entry.trade_id: _settle_uncompared(entry, ranked[0]) for entry in others}
+
+
+def _group_entries(ranked: Iterable[LedgerEntry]) -> list[_Group]:
+    groups: list[_Group] = []
+    for entry in ranked:
+        best, likeness = None, Likeness.DIFFERENT
+        for group in groups:
+            # The first of those that are equally like it: two notes and a statement without references stay two trades.
+            if (found := _compare_with_group(entry, group)) > likeness:
+                best, likeness = group, found
+        if best is None:
+            groups.append(_Group([entry]))
+        else:
+            best.members.append(entry)
+            best.likeness[entry.trade_id] = likeness
+    return groups
+
+
+def _compare_with_group(entry: LedgerEntry, group: _Group) -> Likeness:
+    """Different where one of the group contradicts: a statement without a reference makes no one trade of two notes."""
+    if any(_are_decided_distinct(entry, member) for member in group.members):
+        return Likeness.DIFFERENT
+    if any(_are_decided_same(entry, member) for member in group.members):
+        return Likeness.CERTAIN
+    if any(entry.document_id == member.document_id for member in group.members):
+        return Likeness.DIFFERENT  # a document that lists a trade twice has two: partial executions
+    found = [(compare_trades(entry, member), member) for member in group.members]
+    if any(likeness is Likeness.DIFFERENT for likeness, _ in found):
+        return Likeness.DIFFERENT
+    is_certain = any(
+        likeness is Likeness.CERTAIN and group.likeness.get(member.trade_id, Likeness.CERTAIN) is Likeness.CERTAIN
+        for likeness, member in found
+    )
+    return Likeness.CERTAIN if is_certain else Likeness.POSSIBLE
+
+
+def _are_decided_same(one: LedgerEntry, other: LedgerEntry) -> bool:
+    return other.trade_id in one.same_as or one.trade_id in other.same_as
+
+
+def _are_decided_distinct(one: LedgerEntry, other: LedgerEntry) -> bool:
+    return other.trade_id in one.distinct_from or one.trade_id in other.distinct_from
+
+
+_FITTING, _NAMED, _DECIDED = 1, 2, 3  # how clearly a cancellation means a trade
+
+
+def _match_cancellations(
+    cancellations: Sequence[_Group], trades: Sequence[_Group]
+) -> tuple[dict[int, _Group], dict[int, _Group]]:
+    """By the place of a trade in `trades`: the cancellation that takes it back, and one that may mean it or another.
+
+    The clearest first: one that names its trade must not find it taken by one that would fit several.
+    """
+    waiting = [(group, [_grade_cancellation(group, trade) for trade in trades]) for group in cancellations]
+    matched: dict[int, _Group] = {}
+    for least in (_DECIDED, _NAMED, _FITTING):
+        unmatched = []
+        for group, grades in waiting:
+            places = [place for place, grade in enumerate(grades) if grade >= least and place not in matched]
+            if len(places) == 1:
+                matched[places[0]] = group
+            else:
+                unmatched.append((group, grades))
+        waiting = unmatched
+    unclear = {
+        place: group
+        for group, grades in reversed(waiting)
+        for place, grade in enumerate(grades)
+        if grade and place not in matched
+    }
+    return matched, unclear
+
+
+def _grade_cancellation(cancellation: _Group, trade: _Group) -> int:
+    pairs = [(taking, taken) for taking in cancellation.members for taken in trade.members]
+    if any(_are_decided_distinct(*pair) for pair in pairs):
+        return 0
+    if any(_are_decided_same(*pair) for pair in pairs):
+        return _DECIDED
+    return max(_grade_pair(taking.trade, taken.trade) for taking, taken in pairs)
+
+
+def _grade_pair(taking: Trade, taken: Trade) -> int:
+    """A cancellation has a reference of its own, or that of the trade: another one contradicts nothing."""
+    instrument, price = have_same_instrument(taking, taken), have_same_price(taking, taken)
+    if instrument is False:
+        return 0
+    if have_same_printed_reference(taking, taken):
+        return _NAMED
+    if price is False or have_same_account(taking, taken) is False:
+        return 0
+    return _FITTING if instrument is True or price is True else 0
+
+
+def _settle_group(group: _Group, cancellation: _Group | None, unclear: _Group | None) -> dict[str, TradeJudgement]:
+    by = cancellation or unclear
+    cancelled_by = None if by is None else by.first.trade_id
+    if not group.first.is_confirmed:
+        state = TradeState.UNCONFIRMED
+    elif by is None:
+        state = TradeState.COUNTED
+    else:
+        is_sure = cancellation is not None and cancellation.first.is_confirmed
+        state = TradeState.CANCELLED if is_sure else TradeState.POSSIBLY_CANCELLED
+    settled = {group.first.trade_id: TradeJudgement(state, cancelled_by=cancelled_by)}
+    for member in group.members[1:]:
+        is_certain = group.likeness[member.trade_id] is Likeness.CERTAIN
+        state = TradeState.DUPLICATE if is_certain else TradeState.POSSIBLE_DUPLICATE
+        settled[member.trade_id] = TradeJudgement(
+            state if member.is_confirmed else TradeState.UNCONFIRMED, duplicate_of=group.first.trade_id
+        )
+    return settled
+
+
+def _settle_cancellation(group: _Group, taken: LedgerEntry | None) -> dict[str, TradeJudgement]:
+    state = TradeState.CANCELLATION_UNMATCHED if taken is None else TradeState.CANCELLATION
+    cancels = None if taken is None else taken.trade_id
+    settled = {group.first.trade_id: TradeJudgement(state, cancels=cancels)}
+    for member in group.members[1:]:
+        settled[member.trade_id] = TradeJudgement(state, duplicate_of=group.first.trade_id, cancels=cancels)
+    return settled
+
+
+def _settle_uncompared(entry: LedgerEntry, first: LedgerEntry) -> TradeJudgement:
+    if entry.trade.is_cancellation:
+        return TradeJudgement(TradeState.CANCELLATION_UNMATCHED)
+    state = TradeState.POSSIBLE_DUPLICATE if entry.is_confirmed else TradeState.UNCONFIRMED
+    return TradeJudgement(state, duplicate_of=first.trade_id)
+
+
+def read_stored_trade(fields: Mapping[str, Any]) -> Trade:
+    """As a document of any age has it: what a version before did not read is unknown."""
+    return Trade.from_json({**dict.fromkeys(TRADE_FIELDS), "is_cancellation": False, **fields})
+
+
+def align_trades(known: Sequence[tuple[str, Trade]], stated: Sequence[Trade]) -> list[str | None]:
+    """For each trade that a document states now, the id that it had when the document was read or corrected before;
+    None for a new one. The same in every field first, then the same in what identifies it, then by their order."""
+    found: list[str | None] = [None] * len(stated)
+    left = dict(known)
+    for build_key in (_take_whole, _take_identity, _take_nothing):
+        waiting = defaultdict[Hashable, deque[str]](deque)
+        for trade_id, trade in left.items():
+            waiting[build_key(trade)].append(trade_id)
+        for place, trade in enumerate(stated):
+            if found[place] is None and (alike := waiting[build_key(trade)]):
+                trade_id = alike.popleft()
+                found[place] = trade_id
+                del left[trade_id]
+    return found
+
+
+def _take_whole(trade: Trade) -> Hashable:
+    return trade
+
+
+def _take_identity(trade: Trade) -> Hashable:
+    return trade.is_cancellation, build_match_key(trade)
+
+
+def _take_nothing(_trade: Trade) -> Hashable:
+    return None

@@ -1,0 +1,115 @@
+"""The numbers of a trade by what labels, units and places call them."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from ingestion.extract.trades import labels
+from ingestion.extract.trades.labels import Label
+from ingestion.extract.trades.lines import LabelPlace, ReadLine, list_numbers_at
+from ingestion.extract.trades.numbers import Number
+from ingestion.extract.trades.solver import Candidates
+
+_MAX_UNNAMED = 4  # cost lines that no label names
+
+
+def gather_candidates(lines: Sequence[ReadLine]) -> Candidates:
+    named = _name_numbers(lines)
+    useless = {id(number) for number in named[Label.IGNORED]}
+    others = [n for line in lines for n in line.numbers if id(n) not in useless and not n.is_percent]
+    quantities = [*_list_quantities_by_unit(lines), *named[Label.QUANTITY]]
+    prices = [*named[Label.PRICE], *_list_prices_by_unit(lines)]
+    dated = [number for number in named[Label.SETTLEMENT_DATE] if number.is_money]
+    return Candidates(
+        _drop_repeats(number for number in quantities if not number.is_percent),
+        _drop_repeats(prices),
+        _drop_repeats(named[Label.GROSS]),
+        _drop_repeats(named[Label.SETTLED]),
+        _drop_repeats([*dated, *_list_amounts_of_anchor(lines)]),
+        _drop_repeats(named[Label.FEE]),
+        _drop_repeats(named[Label.TAX]),
+        _drop_repeats(named[Label.INTEREST]),
+        _drop_repeats(named[Label.EXCHANGE_RATE]),
+        _drop_repeats(others),
+        *_list_unnamed_costs(lines, named),
+    )
+
+
+def _list_unnamed_costs(
+    lines: Sequence[ReadLine], named: dict[Label, list[Number]]
+) -> tuple[tuple[Number, ...], tuple[Number, ...]]:
+    """Fees and taxes, by their words, of the lines that no label names, between gross amount and settled amount."""
+    gross = [number.line for number in named[Label.GROSS]]
+    settled = [number.line for number in named[Label.SETTLED]]
+    if not gross or not settled:
+        return (), ()
+    known = {id(number) for numbers in named.values() for number in numbers}
+    fees: list[Number] = []
+    taxes: list[Number] = []
+    for line in lines:
+        amounts = [number for number in line.numbers if number.is_money]
+        is_between = min(gross) < line.index < max(settled)
+        if not is_between or not amounts or id(amounts[-1]) in known or not re.search(r"[^\W\d_]{3}", line.text):
+            continue
+        (taxes if labels.TAX_WORD.search(line.text) else fees).append(amounts[-1])
+    return tuple(fees[:_MAX_UNNAMED]), tuple(taxes[:_MAX_UNNAMED])
+
+
+def _name_numbers(lines: Sequence[ReadLine]) -> dict[Label, list[Number]]:
+    """The numbers by what labels call them."""
+    named: dict[Label, list[Number]] = {label: [] for label in Label}
+    for line in lines:
+        for place in line.labels:
+            if place.label is Label.QUANTITY and any(_is_unit_of(number, line, place) for number in line.numbers):
+                continue
+            numbers = list_numbers_at(lines, line, place)
+            named[place.label] += _choose_numbers(place.label, numbers)
+    return named
+
+
+def _is_unit_of(number: Number, line: ReadLine, place: LabelPlace) -> bool:
+    """`4,250 shares`: the word belongs to the number in front of it, and to none behind."""
+    return number.end <= place.start and number.currency is None and not line.masked[number.end : place.start].strip()
+
+
+def _choose_numbers(label: Label, numbers: list[Number]) -> list[Number]:
+    if label in (Label.FEE, Label.TAX, Label.INTEREST):
+        # Rate and base stand in front of the amount.
+        return [number for number in numbers if number.is_money][-1:]
+    if label is Label.SETTLED:
+        return [number for number in numbers if not number.is_percent and (number.is_money or len(numbers) == 1)]
+    return numbers[:1] if label is Label.QUANTITY else numbers
+
+
+def _drop_repeats(numbers: "Iterator[Number] | Sequence[Number]") -> tuple[Number, ...]:
+    return tuple(dict.fromkeys(numbers))
+
+
+def _list_quantities_by_unit(lines: Sequence[ReadLine]) -> Iterator[Number]:
+    """`ST 132,80212`, `30 shares`."""
+    for line in lines:
+        for number in line.numbers:
+            before, behind = line.masked[max(0, number.start - 24) : number.start], line.masked[number.end :][:40]
+            if (number.currency is None and labels.QUANTITY_AFTER.match(behind)) or labels.QUANTITY_BEFORE.search(
+                before
+            ):
+                yield number
+
+
+def _list_prices_by_unit(lines: Sequence[ReadLine]) -> Iterator[Number]:
+    for line in lines:
+        for number in line.numbers:
+            if labels.PRICE_AFTER.match(line.masked[number.end :][:40]) or line.masked[
+                : number.start
+            ].rstrip().endswith("@"):
+                yield number
+
+
+def _list_amounts_of_anchor(lines: Sequence[ReadLine]) -> list[Number]:
+    """In a statement the line that begins a trade ends with what was paid, and a balance."""
+    for position, line in enumerate(lines):
+        if labels.ANCHOR.match(line.text):
+            amounts = [number for number in line.numbers if number.is_money]
+            if amounts or position + 1 == len(lines):
+                return amounts
+            return [number for number in lines[position + 1].numbers if number.is_money]
+    return []

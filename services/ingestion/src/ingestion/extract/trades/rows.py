@@ -1,0 +1,129 @@
+"""Rows that hold a trade each, or a part of one: quantity × price = amount stands in the row itself.
+
+An order that was filled in parts has a row for each part, often with a total; a savings plan has a row for each month.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from itertools import combinations, islice
+
+from ingestion.extract.trades.lines import ReadLine
+from ingestion.extract.trades.numbers import Number
+
+_CENT = Decimal("0.02")
+_MAX_LETTERS = 200  # of a row
+_MAX_NUMBERS = 7  # of a row that are looked at
+_MAX_ROWS = 120
+_LEAST_GROUP = 2
+_WORDS = re.compile(r"[^\W\d_]{2,40}")
+
+Pattern = tuple[int, int, int]  # the places of quantity, price and amount among the numbers of a row
+
+
+@dataclass(frozen=True, slots=True)
+class ProductRow:
+    line: ReadLine
+    pattern: Pattern
+    quantity: Decimal
+    price: Decimal
+    amount: Decimal
+
+    @property
+    def traded(self) -> date | None:
+        return self.line.dates[0].date if self.line.dates else None
+
+    @property
+    def amount_number(self) -> Number:
+        return self.line.numbers[self.pattern[2]]
+
+    @property
+    def price_number(self) -> Number:
+        return self.line.numbers[self.pattern[1]]
+
+
+def find_product_rows(lines: Sequence[ReadLine], quantities: Collection[int] = ()) -> list[ProductRow]:
+    """The rows of the one table that has most of them; `quantities` are the ids of numbers that a label calls so."""
+    groups: dict[Pattern, list[ProductRow]] = defaultdict(list)
+    candidates = (line for line in lines if _may_hold_product(line))
+    for line in islice(candidates, _MAX_ROWS):
+        for row in _list_products(line):
+            groups[row.pattern].append(row)
+    best = max(groups.values(), key=len, default=[])
+    if best and any(id(row.line.numbers[row.pattern[1]]) in quantities for row in best):
+        return [_swap(row) for row in best]
+    return best
+
+
+def _may_hold_product(line: ReadLine) -> bool:
+    return (
+        len(line.numbers) > _LEAST_GROUP
+        and len(line.text) <= _MAX_LETTERS
+        and any(number.is_money for number in line.numbers)
+    )
+
+
+def _list_products(line: ReadLine) -> Iterator[ProductRow]:
+    """Each way in which two numbers of a row make a third one; of a pair the first is the quantity, if it can be."""
+    numbers = line.numbers[:_MAX_NUMBERS]
+    for places in combinations(range(len(numbers)), 3):
+        for amount in places:
+            first, second = (place for place in places if place != amount)
+            if not numbers[amount].is_money or numbers[first].is_percent or numbers[second].is_percent:
+                continue
+            # What has a currency is the price of the two, or the last amount a repeat of the first one.
+            if numbers[first].currency is not None and numbers[second].currency is None:
+                first, second = second, first
+            if (row := _multiply(line, (first, second, amount))) is not None:
+                yield row
+
+
+def _multiply(line: ReadLine, pattern: Pattern) -> ProductRow | None:
+    quantity, price, amount = (line.numbers[place] for place in pattern)
+    for units in quantity.readings:
+        for value in price.readings:
+            for written in amount.readings:
+                product = units * value
+                # One of something proves nothing, since any number is one times itself.
+                if 1 in (units, value) or not product:
+                    continue
+                if abs(product - written) <= _CENT + written / 2000:
+                    return ProductRow(line, pattern, units, value, written)
+    return None
+
+
+def _swap(row: ProductRow) -> ProductRow:
+    first, second, amount = row.pattern
+    return ProductRow(row.line, (second, first, amount), row.price, row.quantity, row.amount)
+
+
+def are_trades(rows: Sequence[ProductRow]) -> bool:
+    """Whether the rows are trades of their own: each has its day, and not the same one or not the same security."""
+    what = {(row.traded, _find_first_words(row.line.text)) for row in rows}
+    return len(rows) >= _LEAST_GROUP and all(row.traded is not None for row in rows) and len(what) > 1
+
+
+def _find_first_words(text: str) -> str:
+    """What a row names: it stands in front of its numbers, or of its date."""
+    return "".join(_WORDS.findall(text)[:2])
+
+
+def drop_total(rows: Sequence[ProductRow]) -> list[ProductRow]:
+    """The rows without one that sums up the others."""
+    quantity = sum((row.quantity for row in rows), Decimal(0))
+    rest = [row for row in rows if row.quantity * 2 != quantity]
+    return rest if len(rest) == len(rows) - 1 else list(rows)
+
+
+def explain_by_row(numbers: Sequence[Number], gross: Decimal, sign: int) -> tuple[Number, Decimal] | None:
+    """The amount that was settled and what it cost, where the row goes on behind the gross amount with both."""
+    for start, number in enumerate(numbers):
+        if number.value != gross:
+            continue
+        for cost, settled in zip(numbers[start + 1 : start + 6], numbers[start + 2 : start + 7], strict=False):
+            if cost.value and abs(gross + sign * cost.value - settled.value) < _CENT:
+                return settled, cost.value
+    return None

@@ -1,0 +1,146 @@
+"""What was traded, by its numbers, its symbol and its name; and the numbers of orders and accounts."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from stdnum import isin as stdnum_isin
+
+from ingestion.extract import kind_words, values
+from ingestion.extract.trades import labels
+from ingestion.extract.trades.labels import Label
+from ingestion.extract.trades.lines import ReadLine, list_places, list_words_behind
+
+ISIN = re.compile(r"\b([A-Z]{2}[A-Z0-9]{9}\d)\b")
+_GROUPED_ISIN = re.compile(r"[\W_]{0,8}([A-Z]{2}(?:[\s.-]?[A-Z0-9]){9}[\s.-]?\d)(?![A-Z0-9])")
+_PARTED_ISIN = re.compile(r"\b([A-Z]{2})\s([A-Z0-9]{9}\d)\b")
+
+
+def list_isins(lines: Sequence[ReadLine]) -> list[str]:
+    """The numbers of securities, with right check digits, without repeats."""
+    found = [match[1] for line in lines for match in ISIN.finditer(line.text)]
+    if not found:  # in groups, or close to its label
+        found = [
+            re.sub(r"[\s.-]", "", match[1])
+            for line, place in list_places(lines, Label.ISIN)
+            if (match := _GROUPED_ISIN.match(line.text, place.end))
+        ] or [match[1] + match[2] for line in lines for match in _PARTED_ISIN.finditer(line.text)]
+    return [number for number in dict.fromkeys(found) if stdnum_isin.is_valid(number)][:40]
+
+
+def find_isin(lines: Sequence[ReadLine]) -> str | None:
+    """The number of the one security; of several the one behind its label, or that is named most often."""
+    found = list_isins(lines)
+    if len(found) <= 1:
+        return found[0] if found else None
+    labelled = {
+        match[1]
+        for line, place in list_places(lines, Label.ISIN)
+        for match in ISIN.finditer(line.text[place.end :])
+        if match[1] in found
+    }
+    if len(labelled) == 1:
+        return labelled.pop()
+    named = Counter(match[1] for line in lines for match in ISIN.finditer(line.text) if match[1] in found)
+    (first, most), (_, next_most) = named.most_common(2)
+    return first if most > next_most else None
+
+
+_WKN = re.compile(r"\b(?=[A-Z0-9]*\d)[A-Z0-9]{6,7}\b")
+
+
+_VALOR = re.compile(r"\d{5,9}(?![\w.,'’])|\d{1,3}(?:['’ .]\d{3}){1,2}(?![\w.,'’])")
+
+
+def find_wkn(lines: Sequence[ReadLine]) -> str | None:
+    """Beside the ISIN where a table's head names both, or behind its label. In an ISIN of Germany it stands as well."""
+    found = _find_wkn_beside(lines) or _find_wkn_behind(lines)
+    isin = find_isin(lines)
+    if found is not None and isin is not None and isin.startswith("DE000") and isin[5:11] != found:
+        return None
+    return found
+
+
+def _find_wkn_behind(lines: Sequence[ReadLine]) -> str | None:
+    for line, place in list_places(lines, Label.WKN):
+        words = list_words_behind(line, place)
+        if (match := _WKN.match(words)) is not None:
+            return match[0]
+        is_swiss = line.text[place.start : place.end].lower().startswith("valor")
+        if is_swiss and (match := _VALOR.match(words)) is not None:
+            return re.sub(r"\D", "", match[0])
+    return None
+
+
+def _find_wkn_beside(lines: Sequence[ReadLine]) -> str | None:
+    if not any(place.label is Label.WKN for line in lines for place in line.labels):
+        return None
+    for line in lines:
+        if match := ISIN.search(line.text):
+            beside = (
+                line.text[max(0, match.start() - 9) : match.start()] + " " + line.text[match.end() : match.end() + 9]
+            )
+            if found := _WKN.search(re.sub(r"[()]", " ", beside)):
+                return found[0]
+    return None
+
+
+_TICKER = re.compile(r"\W{0,3}([A-Z][A-Z0-9]{0,6})(?=\s)")
+
+
+def find_ticker(lines: Sequence[ReadLine], *, has_ticker_column: bool) -> str | None:
+    places = list(list_places(lines, Label.TICKER))
+    has_isin = bool(list_isins(lines))
+    if has_ticker_column and not has_isin:
+        for line in lines:
+            if (match := labels.ANCHOR.match(line.text)) and (symbol := _TICKER.match(line.text[match.end() :])):
+                return symbol[1]
+    # A word in brackets that is explained is an abbreviation: `Deferred sales charge (DSC): …`.
+    inside = (re.search(r"\(([A-Z]{1,5})\)(?!\s*[:=])", line.text) for line in lines if len(line.text) < 100)
+    symbols = {match[1] for match in inside if match} - _NO_TICKERS
+    if len(symbols) == 1 and (places or not has_isin):
+        return symbols.pop()
+    named = [] if has_isin else list(list_places(lines, Label.NAME))
+    for line, place in (*places, *named):
+        if place.label is Label.NAME and not re.fullmatch(r"[A-Z]{2,6}", list_words_behind(line, place)):
+            continue
+        if match := re.match(r"[A-Z][A-Z0-9]{0,6}(?=$|[\s.)])", list_words_behind(line, place)):
+            return match[0]
+    return None
+
+
+_NO_TICKERS = frozenset({"ISIN", "WKN", "BIC", "IBAN", "UTC", "XETRA", *values.CURRENCY_CODES})
+
+
+def find_name(lines: Sequence[ReadLine]) -> str | None:
+    """Behind its label, else what stands in front of the security's numbers."""
+    for line, place in list_places(lines, Label.NAME):
+        words = list_words_behind(line, place)
+        is_title = kind_words.CONTRACT_NOTE_TITLE.search(line.text) is not None
+        if not is_title and re.search(r"[^\W\d_]{3}", words) and len(words) > 4:
+            return words[:120]
+    for line in lines:
+        if match := ISIN.search(line.text):
+            front = line.text[: match.start()].strip(" ,(:-")
+            front = re.sub(r"^(?:ST|St[üu]ck|Stk)\s+[\d.,]+\s+", "", re.sub(rf"\s*{_WKN.pattern}$", "", front))
+            if re.search(r"[^\W\d_]{3}", front) and not any(place.start < match.start() for place in line.labels):
+                return front[:120].strip()
+    return None
+
+
+REFERENCE = re.compile(r"(?=[\w./-]*\d)[\w./-]{3,40}")
+
+
+def find_words(lines: Sequence[ReadLine], label: Label, pattern: re.Pattern[str]) -> str | None:
+    for line, place in list_places(lines, label):
+        if match := pattern.match(list_words_behind(line, place)):
+            return match[0].rstrip(".")
+    return None
+
+
+def find_account(lines: Sequence[ReadLine]) -> str | None:
+    return find_words(lines, Label.ACCOUNT, REFERENCE)
+
+
+def find_account_name(lines: Sequence[ReadLine]) -> str | None:
+    return find_words(lines, Label.ACCOUNT_NAME, re.compile(r"[^\W\d_][\w .,'’&-]{2,60}"))

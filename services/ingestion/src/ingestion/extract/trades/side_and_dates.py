@@ -1,0 +1,156 @@
+"""Which way a trade went, when it was made and settled, and whether a note takes it back."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import date, timedelta
+
+from ingestion.domain.trade import Direction
+from ingestion.extract import kind_words
+from ingestion.extract.trades import labels
+from ingestion.extract.trades.labels import Label
+from ingestion.extract.trades.lines import ReadLine, list_dates_at, list_places
+from ingestion.extract.trades.solver import Settlement
+
+_MAX_PROSE = 140  # letters of a line that may say which way a trade goes
+_MAX_HEADING = 40  # letters
+_EITHER_SIDE = re.compile(
+    r"\b\w{3,20}(?:\s?/\s?|-)(?:ver|terug)?(?:kauf|koop|sell|sale|sold|vente|venta|vendita|venda|rachat|reembolso|rimborso|resgate)\w{0,3}\b",
+    re.IGNORECASE,
+)
+_WE_CONFIRM = re.compile(
+    r"\b(?:we\s+(?:confirm|have|are)|wir\s+(?:haben|best[äa]tigen)|nous\s+(?:avons|confirmons)|hemos|le\s+confirmamos|abbiamo|wij\s+(?:hebben|bevestigen)|confirmamos)\b",
+    re.IGNORECASE,
+)
+_LONGEST_SETTLEMENT = timedelta(days=40)
+
+
+def find_direction(lines: Sequence[ReadLine]) -> tuple[Direction | None, bool]:
+    weights = {Direction.BUY: 0, Direction.SELL: 0}
+    for line in lines:
+        if len(line.text) > _MAX_PROSE:
+            continue
+        has_label = any(place.label is Label.DIRECTION for place in line.labels)
+        is_title = kind_words.CONTRACT_NOTE_TITLE.search(line.text) is not None
+        # `Buy/Sell` is what the field is called, and not what it says.
+        text = _EITHER_SIDE.sub(lambda match: "/" * len(match[0]), line.text)
+        is_heading = (len(text) <= _MAX_HEADING and not line.numbers) or _WE_CONFIRM.search(text) is not None
+        for match in labels.DIRECTION.finditer(text):
+            is_anchor = (anchor := labels.ANCHOR.match(text)) is not None and anchor.end() == match.end()
+            is_strong = is_heading or match[0].isupper()
+            weight = 6 if is_anchor or is_title else 5 if has_label else 3 if line.dates else 2 if is_strong else 1
+            weights[Direction.BUY if match["buy"] else Direction.SELL] += weight
+    if not any(weights.values()):
+        return None, False
+    best = max(weights, key=lambda direction: weights[direction])
+    least = min(weights.values())
+    if least == weights[best]:
+        return None, False
+    return best, weights[best] >= 2 * least and weights[best] >= 2
+
+
+def infer_direction(lines: Sequence[ReadLine], settlement: Settlement | None) -> Direction | None:
+    """Where no word says what was done: by what the costs did, or by whether the account paid."""
+    if settlement is not None and settlement.is_proven and settlement.gross not in (None, settlement.value):
+        return Direction.BUY if settlement.value > (settlement.gross or 0) else Direction.SELL
+    texts = [line.text for line in lines if len(line.text) <= _MAX_PROSE and line.numbers]
+    paid, received = any(map(labels.PAID.search, texts)), any(map(labels.RECEIVED.search, texts))
+    if paid == received:
+        return None
+    return Direction.BUY if paid else Direction.SELL
+
+
+def find_trade_date(lines: Sequence[ReadLine], year: int | None) -> tuple[date | None, bool]:
+    """The date, and whether the note calls it the trade's."""
+    labelled = [
+        found for line, place in list_places(lines, Label.TRADE_DATE) for found in list_dates_at(lines, line, place)[:1]
+    ]
+    if labelled:
+        # Nothing is settled before it was traded: then one of the two dates is another one.
+        return labelled[0], all(found >= labelled[0] for found in _list_settlement_dates(lines))
+    for line in lines:
+        if len(line.text) > _MAX_PROSE or not (match := labels.DIRECTION.search(line.text)):
+            continue
+        dates = [found for found in line.dates if not _ORDERED_ON.search(line.text, 0, found.start)]
+        if dates:
+            # The one that the line begins with, or the one beside the word: `Kauf am 15.01.`
+            first = dates[0]
+            near = min(dates, key=lambda found: abs(found.start - match.end()))
+            is_beside = (
+                abs(near.start - match.end()) <= _BESIDE
+                or labels.ANCHOR.match(line.text) is not None
+                or (len(dates) == 1 and _ON_DAY.search(line.text, 0, near.start) is not None)
+                or (len(dates) == 1 and _TIME.search(line.text) and not _ORDERED.search(line.text))
+            )
+            return (first.date, True) if first.start <= 3 else (near.date, bool(is_beside))
+        if (written := SHORT_DATE.match(line.text)) and year is not None:
+            return _build_date(year, int(written[2]), int(written[1])), True
+    return _choose_other_date(lines)
+
+
+def _choose_other_date(lines: Sequence[ReadLine]) -> tuple[date | None, bool]:
+    """A date that nothing names: the most common one; certain if it is the only one and stands beside a time of day."""
+    settlement = set(_list_settlement_dates(lines))
+    rest = [
+        (found.date, line)
+        for line in lines
+        for found in line.dates
+        if found.date not in settlement and not _ORDERED_ON.search(line.text, 0, found.start)
+    ]
+    common = Counter(found for found, _ in rest).most_common(2)
+    if not common or (len(common) > 1 and common[0][1] == common[1][1]):
+        return None, False
+    has_time = any(_TIME.search(line.text) and not _PRINTED.search(line.text) for _, line in rest)
+    return common[0][0], len(common) == 1 and has_time
+
+
+_PRINTED = re.compile(
+    r"\b(?:erstellt|gedruckt|printed|generated|created|issued|[ée]dit[ée]|imprim|emitid|stampat|generato|afgedrukt|auftrag|order)",
+    re.IGNORECASE,
+)
+# The day on which an order was given is not that of the trade.
+_ORDERED = re.compile(r"\b(?:auftrag|order|ordre|orden|ordine|ordem|opdracht)", re.IGNORECASE)
+_ORDERED_ON = re.compile(
+    r"(?:auftrag|order|ordre|orden|ordine|ordem|opdracht)\w{0,8}\s+(?:vom|v\.|from|of|dated|du|del|de|di|van|d\.d\.)?\s*$",
+    re.IGNORECASE,
+)
+_ON_DAY = re.compile(r"\b(?:am|on|le|el|il|op|em|den)\s$", re.IGNORECASE)
+_BESIDE = 40  # letters between a date and the word that says what happened
+SHORT_DATE = re.compile(r"\s*(\d{1,2})\.(\d{1,2})\.?\s")
+
+
+def _build_date(year: int, month: int, day: int) -> date | None:
+    try:
+        return date(year, month, day)
+    except ValueError:
+        return None
+
+
+def _list_settlement_dates(lines: Sequence[ReadLine]) -> Iterator[date]:
+    for line, place in list_places(lines, Label.SETTLEMENT_DATE):
+        yield from list_dates_at(lines, line, place)[:1]
+
+
+def find_settlement_date(lines: Sequence[ReadLine], trade_date: date | None) -> date | None:
+    for found in _list_settlement_dates(lines):
+        if trade_date is None or trade_date <= found <= trade_date + _LONGEST_SETTLEMENT:
+            return found
+    return None
+
+
+_TIME = re.compile(r"(?<![\d:.,])([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?(?![\d:])")
+
+
+def find_time(lines: Sequence[ReadLine], trade_date: date | None) -> str | None:
+    """The first time of day that stands beside the trade date."""
+    for line in lines:
+        if any(found.date == trade_date for found in line.dates) and (match := _TIME.search(line.text)):
+            return ":".join(part.zfill(2) for part in match.groups() if part is not None)
+    return None
+
+
+def is_cancellation(lines: Sequence[ReadLine]) -> bool:
+    return any(
+        len(line.text) <= 80 and labels.CANCELLATION.search(line.text) and not labels.FAILED_ORDER.search(line.text)
+        for line in lines
+    )

@@ -1,0 +1,63 @@
+"""Elements of untrusted XML by their local names: generations of one format differ in their namespaces."""
+
+from collections.abc import Iterator
+from decimal import Decimal, InvalidOperation
+
+from lxml import etree
+from lxml.etree import _Element as Element
+
+
+def build_xml_parser() -> etree.XMLParser:
+    return etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_comments=True
+    )
+
+
+def find_child(parent: Element | None, *names: str) -> Element | None:
+    return next((child for child in list_child_elements(parent) if get_local_name(child) in names), None)
+
+
+def find_children(parent: Element | None, name: str) -> Iterator[Element]:
+    return (child for child in list_child_elements(parent) if get_local_name(child) == name)
+
+
+def list_child_elements(parent: Element | None) -> Iterator[Element]:
+    # "{*}*" leaves out processing instructions and unresolved entities, whose tag is no string.
+    return iter(()) if parent is None else parent.iterchildren("{*}*")
+
+
+def find_first(parent: Element | None, path: str) -> Element | None:
+    return next(iter(find_all(parent, path)), None)
+
+
+def find_all(parent: Element | None, path: str) -> list[Element]:
+    if parent is None:
+        return []
+    return parent.findall("/".join(f"{{*}}{step}" for step in path.split("/")))
+
+
+def read_text(parent: Element | None, path: str) -> str | None:
+    found = find_first(parent, path)
+    return strip_text(found.text) if found is not None else None
+
+
+def strip_text(text: str | None) -> str | None:
+    return text.strip() or None if text else None
+
+
+def read_decimal(parent: Element | None, name: str) -> Decimal | None:
+    child = find_child(parent, name)
+    return parse_number(child.text) if child is not None else None
+
+
+def parse_number(text: str | None) -> Decimal | None:
+    try:
+        value = Decimal((text or "").strip())
+    except InvalidOperation:
+        return None
+    # Neither NaN nor a number that takes a page to write: no amount is.
+    return value if value.is_finite() and abs(value.adjusted()) < 15 else None
+
+
+def get_local_name(element: Element) -> str:
+    return etree.QName(element).localname

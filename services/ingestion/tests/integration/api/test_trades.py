@@ -1,0 +1,233 @@
+"""The ledger of trades on a real database, over real HTTP: which of several documents' trades count."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import orjson
+import pytest
+from ingestion_fakes import build_record, build_trade
+from ingestion_processes import api_settings, as_tenant, running_api
+from ingestion_site import SCHEMA, Ingestion, utc_now, wait_for_blocked_statement
+
+from ingestion.adapters.trade_announcements import PgTradeAnnouncements
+from ingestion.domain.document import DocumentLease, DocumentOutcome
+from ingestion.domain.reasons import ReviewReason
+from ingestion.domain.trade import CONTRACT_NOTE, Trade
+from mailroom_common.events import Profile, ResultStatus
+from mailroom_common.outbox import Outbox
+
+pytestmark = pytest.mark.stack
+
+OPERATOR = as_tenant("acme", "operator")
+NOTE = build_trade(reference="R-1001")
+
+
+@pytest.fixture
+async def api(site: Ingestion, postgres_url: str, tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
+    async with (
+        running_api(api_settings(postgres_url, tmp_path / "blobs")) as url,
+        httpx.AsyncClient(base_url=url, headers=OPERATOR, timeout=10) as client,
+    ):
+        yield client
+
+
+def outcome_of(*trades: Trade, status: ResultStatus = ResultStatus.COMPLETED) -> DocumentOutcome:
+    return DocumentOutcome(
+        status=status,
+        reason=None if status is ResultStatus.COMPLETED else ReviewReason.TRADE_CANCELLED,
+        document_type=CONTRACT_NOTE,
+        extraction={"trades": [trade.to_json() for trade in trades]},
+        confidence=0.95,
+        reader="trades/1",
+    )
+
+
+async def claim(site: Ingestion, name: str, *, source: str = "source-1", tenant: str = "acme") -> DocumentLease:
+    await site.intakes.record_attachment(
+        build_record(name.encode(), message=name, source=source, tenant=tenant, profile=Profile.CONTRACT_NOTE)
+    )
+    return await site.claim_document()
+
+
+async def finish(site: Ingestion, name: str, outcome: DocumentOutcome, **where: str) -> str:
+    lease = await claim(site, name, **where)
+    assert await site.leases.finish_document(lease, outcome)
+    return lease.document_id
+
+
+async def read_states(site: Ingestion) -> dict[str, str]:
+    """Of the trades of a database that has one per document, by the document."""
+    rows = await site.pool.fetch("select document_id, state from ingestion.trade")
+    return {row["document_id"]: row["state"] for row in rows}
+
+
+async def test_a_trade_in_two_mailboxes_counts_once_and_is_exported_once(
+    site: Ingestion, api: httpx.AsyncClient
+) -> None:
+    note = await finish(site, "note", outcome_of(NOTE))
+    copy = await finish(site, "note", outcome_of(NOTE), source="source-2")
+    await finish(site, "elsewhere", outcome_of(NOTE), source="source-3", tenant="other")
+    second, first = (await api.get("/trades")).json()["items"]
+    assert (first["document_id"], first["state"], first["trade"]["reference"]) == (note, "counted", "R-1001")
+    assert (second["document_id"], second["state"], second["duplicate_of"]) == (copy, "duplicate", first["id"])
+    exported = (await api.get("/trades/export", params={"format": "jsonl"})).text.splitlines()
+    assert [orjson.loads(line)["id"] for line in exported] == [first["id"]]
+    table = (await api.get("/trades/export")).text.splitlines()
+    assert len(table) == 2
+    results = await site.results()
+    marks = [orjson.loads(result.trades[0]) for result in results]
+    assert [(mark["state"], mark["duplicate_of"]) for mark in marks[:2]] == [
+        ("counted", None),
+        ("duplicate", first["id"]),
+    ]
+    shown = (await api.get(f"/documents/{copy}")).json()["trades"]
+    assert [(mark["id"], mark["state"], mark["duplicate_of"]) for mark in shown] == [
+        (second["id"], "duplicate", first["id"])
+    ]
+    listed = (await api.get("/documents/export", params={"format": "jsonl"})).text.splitlines()
+    assert [orjson.loads(line)["trades"][0]["state"] for line in listed] == ["duplicate", "counted"]
+    events = await site.pool.fetch("select document from ingestion.document_event order by id")
+    assert [event["document"]["trades"] for event in events if event["document"]["id"] == copy][-1] == shown
+    whole = (await api.get(f"/trades/{second['id']}")).json()
+    assert [one["id"] for one in whole["statements"]] == [first["id"], second["id"]]
+    assert (await api.get(f"/trades/{first['id']}", headers=as_tenant("other"))).status_code == 404
+    assert len((await api.get("/trades", headers=as_tenant("other"))).json()["items"]) == 1
+
+
+@pytest.mark.parametrize("order", [("a", "b"), ("b", "a")])
+async def test_of_two_workers_that_store_one_trade_at_once_one_counts(site: Ingestion, order: tuple[str, str]) -> None:
+    leases = {name: await claim(site, name) for name in ("a", "b")}
+    first, second = (leases[name] for name in order)
+    async with site.pool.acquire() as conn, conn.transaction():
+        # Both wait for the ledger before either has written to it; Postgres lets them go on in their order.
+        await conn.execute("select pg_advisory_xact_lock(hashtextextended('ingestion.trade:acme', 0))")
+        storing = [asyncio.create_task(site.leases.finish_document(first, outcome_of(NOTE)))]
+        await wait_for_blocked_statement(site.pool, "pg_advisory_xact_lock")
+        storing.append(asyncio.create_task(site.leases.finish_document(second, outcome_of(NOTE))))
+        await asyncio.wait(storing, timeout=0.05)
+    assert all(await asyncio.gather(*storing))
+    states = await read_states(site)
+    assert sorted(states.values()) == ["counted", "duplicate"]
+
+
+async def test_what_becomes_of_a_trade_is_told_by_its_own_document(site: Ingestion) -> None:
+    note = await finish(site, "note", outcome_of(NOTE))
+    cancellation = build_trade(reference="R-1001", is_cancellation=True)
+    await finish(site, "storno", outcome_of(cancellation, status=ResultStatus.NEEDS_REVIEW))
+    assert (await read_states(site))[note] == "possibly_cancelled"
+    announcements = PgTradeAnnouncements(site.pool, Outbox(SCHEMA, site.codec), utc_now)
+    before = await site.document(note)
+    assert await announcements.announce_next()
+    assert not await announcements.announce_next()
+    told = (await site.results())[-1]
+    assert (told.document_id, orjson.loads(told.trades[0])["state"]) == (note, "possibly_cancelled")
+    assert (await site.document(note))["result_number"] == before["result_number"] + 1
+    assert await site.pool.fetchval("select count(*) from ingestion.trade_announcement") == 0
+
+
+async def test_a_cancellation_that_came_first_takes_its_trade_back_once_it_is_confirmed(
+    site: Ingestion, api: httpx.AsyncClient
+) -> None:
+    cancellation = build_trade(reference="R-1001", is_cancellation=True)
+    storno = await finish(site, "storno", outcome_of(cancellation, status=ResultStatus.NEEDS_REVIEW))
+    note = await finish(site, "note", outcome_of(NOTE))
+    assert await read_states(site) == {storno: "cancellation", note: "possibly_cancelled"}
+    confirmed = await api.post(f"/documents/{storno}/review", json={"action": "confirm"}, headers={"If-Match": '"1"'})
+    assert confirmed.status_code == 200, confirmed.text
+    assert await read_states(site) == {storno: "cancellation", note: "cancelled"}
+
+
+async def test_a_duplicate_counts_once_the_note_that_counted_is_rejected(
+    site: Ingestion, api: httpx.AsyncClient
+) -> None:
+    note, copy = await finish(site, "note", outcome_of(NOTE)), await finish(site, "copy", outcome_of(NOTE))
+    await api.post(f"/documents/{note}/review", json={"action": "reject"}, headers={"If-Match": '"1"'})
+    assert await read_states(site) == {copy: "counted"}
+
+
+async def test_a_document_that_is_read_again_keeps_its_trades(site: Ingestion) -> None:
+    note = await finish(site, "note", outcome_of(NOTE))
+    before = await site.pool.fetchval("select trade_id from ingestion.trade")
+    other = build_trade(isin="US0378331005")
+    for number, trades in enumerate([(other, NOTE), (other, NOTE)]):
+        assert await site.rereads.request_document("acme", note, f"r{number}")
+        assert await site.leases.finish_document(await site.claim_document(), outcome_of(*trades))
+    rows = await site.pool.fetch("select trade_id, position, state from ingestion.trade order by position")
+    assert [(row["position"], row["state"]) for row in rows] == [(0, "counted"), (1, "counted")]
+    assert rows[1]["trade_id"] == before
+
+
+async def test_a_person_tells_two_trades_apart_and_the_decision_is_kept(
+    site: Ingestion, api: httpx.AsyncClient
+) -> None:
+    unnamed = build_trade(reference=None)
+    await finish(site, "note", outcome_of(unnamed))
+    second = await finish(site, "second", outcome_of(unnamed))
+    (doubtful,) = (await api.get("/trades", params={"state": "possible_duplicate"})).json()["items"]
+    path = f"/trades/{doubtful['id']}/decision"
+    decision: dict[str, Any] = {"decision": "distinct", "reviewer": "anna"}
+    assert (await api.post(path, json=decision)).status_code == 428
+    assert (await api.post(path, json=decision, headers={"If-Match": '"99"'})).status_code == 412
+    seen = {"If-Match": f'"{doubtful["version"]}"'}
+    elsewhere = await api.post(path, json=decision, headers={**as_tenant("other", "operator"), **seen})
+    assert elsewhere.status_code == 404
+    decided = await api.post(path, json=decision, headers=seen)
+    assert (decided.status_code, decided.json()["state"]) == (200, "counted"), decided.text
+    assert [one["reviewer"] for one in decided.json()["decisions"]] == ["anna"]
+    third = await finish(site, "third", outcome_of(build_trade(reference=None, account="12345678")))
+    assert (await read_states(site))[third] == "possible_duplicate"
+    assert (await read_states(site))[second] == "counted"
+    alone = await api.post(path, json=decision, headers={"If-Match": decided.headers["etag"]})
+    assert alone.status_code == 409
+
+
+async def test_trades_are_found_by_what_they_are(site: Ingestion, api: httpx.AsyncClient) -> None:
+    note = await finish(site, "note", outcome_of(NOTE, build_trade(isin="US0378331005")))
+    for query, count in (
+        ({"isin": "us0378331005"}, 1),
+        ({"document_id": note}, 2),
+        ({"traded_from": "2026-04-02"}, 0),
+        ({"traded_to": "2026-04-01", "state": "counted"}, 2),
+        ({"changed_since": "2026-01-01T00:00:00Z"}, 2),
+    ):
+        answer = await api.get("/trades", params=query)
+        assert len(answer.json()["items"]) == count, query
+    page = (await api.get("/trades", params={"limit": 1})).json()
+    following = (await api.get("/trades", params={"limit": 1, "cursor": page["next_cursor"]})).json()
+    assert (page["items"][0]["position"], following["items"][0]["position"]) == (1, 0)
+    assert following["next_cursor"] is None
+
+
+async def test_a_corrected_trade_is_another_one_in_the_ledger_and_the_evidence_is_kept(
+    site: Ingestion, api: httpx.AsyncClient
+) -> None:
+    await finish(site, "note", outcome_of(NOTE))
+    copy = await finish(site, "copy", outcome_of(build_trade(reference="R-1001", isin=None)))
+    given = {
+        **{name: value for name, value in NOTE.to_json().items() if value is not None},
+        "quantity": "9",
+        "gross_amount": "184.50",
+        "settled_amount": "189.45",
+    }
+    body: dict[str, Any] = {"action": "correct", "fields": {"trades": [given]}, "reviewer": "anna"}
+    refused = await api.post(f"/documents/{copy}/review", json=body, headers={"If-Match": '"7"'})
+    assert refused.status_code == 412
+    wrong = {**body, "fields": {"trades": [{**given, "isin": "DE0008404006"}]}}
+    assert (await api.post(f"/documents/{copy}/review", json=wrong, headers={"If-Match": '"1"'})).status_code == 422
+    corrected = await api.post(f"/documents/{copy}/review", json=body, headers={"If-Match": '"1"'})
+    assert (corrected.status_code, corrected.json()["status"]) == (200, "completed"), corrected.text
+    assert set((await read_states(site)).values()) == {"counted"}
+    entry = (await api.get(f"/documents/{copy}/history")).json()["items"][0]
+    assert [change["field"] for change in entry["changes"]] == [
+        "trades.0.quantity",
+        "trades.0.isin",
+        "trades.0.settled_amount",
+        "trades.0.gross_amount",
+    ]
+    # What is read later is kept beside the decision, and changes nothing in the ledger.
+    assert await site.rereads.request_document("acme", copy, "r1")
+    assert await site.leases.finish_document(await site.claim_document(), outcome_of(NOTE))
+    assert set((await read_states(site)).values()) == {"counted"}

@@ -1,0 +1,35 @@
+"""Trades as a review gives them."""
+
+from decimal import Decimal
+
+import pytest
+from ingestion_fakes import build_trade
+from pydantic import ValidationError
+
+from ingestion.api.trade_fields import CorrectedTrade
+from ingestion.domain.trade import TRADE_FIELDS
+
+
+def test_every_field_of_a_trade_can_be_corrected() -> None:
+    assert tuple(CorrectedTrade.model_fields) == TRADE_FIELDS
+    read = build_trade(trade_time="09:04:12", account="12 34", wkn="840400").to_json()
+    assert CorrectedTrade.model_validate(read).to_json() == read
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"isin": "DE0008404006"},
+        {"quantity": "NaN"},
+        {"direction": "hold"},
+        {"trade_date": "1.4.2026"},
+        {"trade_time": "9 o'clock"},
+        {"currency": "euro"},
+        {"wkn": "8404\n00"},
+        {"price": Decimal("1e30")},
+        {"total": "1"},
+    ],
+)
+def test_what_no_trade_has_is_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        CorrectedTrade.model_validate(wrong)
