@@ -69,6 +69,9 @@ async def test_a_new_account_is_known_once_a_person_confirms_it(site: Ingestion)
     # Nobody has said that it is right: the next one is a change as well, also under the supplier's name alone.
     again = await finish_document(site, "again", read_invoice(NEW, vat_id=None))
     assert await read_state(site, again) == ("needs_review", "iban_changed", [OLD])
+    # A name is known with whatever VAT id stands beside it.
+    spoofed = await finish_document(site, "spoofed", read_invoice(NEW, vat_id="DE129273398"))
+    assert await read_state(site, spoofed) == ("needs_review", "iban_changed", [OLD])
     theirs = await finish_document(site, "theirs", read_invoice(NEW), tenant="other")
     assert await read_state(site, theirs) == KNOWN
 
@@ -90,8 +93,11 @@ async def test_a_document_that_is_read_again_changes_nothing(site: Ingestion) ->
         await read_again(site, document, read_invoice(iban), f"again {number}")
     assert (await site.document(first))["result_number"] == 1
     assert (await site.document(changed))["result_number"] == 2
+    forged = await finish_document(site, "forged", read_invoice(NEWER))
+    await decide(site, forged, ReviewAction.REJECT)
+    await read_again(site, forged, read_invoice(NEWER), "r1")
     kinds = await site.pool.fetch("select kind from ingestion.document_history order by entry_id")
-    assert [row["kind"] for row in kinds] == ["read", "confirmed"]
+    assert [row["kind"] for row in kinds] == ["read", "confirmed", "read", "rejected"]
 
 
 async def test_who_corrects_another_field_has_not_confirmed_the_account(site: Ingestion) -> None:
