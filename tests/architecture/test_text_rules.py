@@ -30,6 +30,7 @@ import ingestion.extract.rule_based as rule_based
 import ingestion.extract.template_reading as template_reading
 import ingestion.extract.trades.note as note
 import ingestion.readers.einvoice as einvoice
+import ingestion.readers.ocr_text as ocr_text
 import ingestion.readers.page_pictures as page_pictures
 import ingestion.readers.pdf_text as pdf_text
 import ingestion.readers.ubl as ubl
@@ -246,6 +247,10 @@ def read_wait(text: str) -> object:
     return http.parse_retry_after_s(value, now=datetime(2026, 11, 28, tzinfo=UTC))
 
 
+def read_letters(text: str) -> object:
+    return ocr_text.build_read_text(((0, 0), (9, 0), (9, 1), (0, 1)), [(letter, 0.9) for letter in text])
+
+
 RULES = {
     "archive names": Rule("ingestion.domain.archive", archive.sanitize_file_stem),
     "archive senders": Rule("ingestion.domain.archive", archive.encode_sender_address),
@@ -256,6 +261,7 @@ RULES = {
     "forms": Rule("ingestion.api.form_file", read_form),
     "notes": Rule("ingestion.extract.trades", read_notes),
     "garbled layers": Rule("ingestion.readers.page_pictures", lambda text: page_pictures.is_garbled(text, 0)),
+    "letters of pictures": Rule("ingestion.readers.ocr_text", read_letters),
     "placeholders": Rule("ingestion.readers.pdf_text", pdf_text.is_placeholder),
     "e-invoices": Rule("ingestion.readers.einvoice", read_e_invoice),
     "e-invoices in UBL": Rule("ingestion.readers.ubl", read_ubl),

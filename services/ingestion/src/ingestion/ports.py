@@ -1,6 +1,6 @@
 """What the handlers, the worker's loops and the API ask for."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -130,8 +130,10 @@ class DocumentLeases(Protocol):
 
 
 class PictureReader(Protocol):
-    async def read_pictures(self, file: Path, transcript: Transcript, *, password: str | None = None) -> Transcript:
-        """The transcript with what OCR reads on the pages that are pictures.
+    def read_pictures(
+        self, file: Path, transcript: Transcript, *, password: str | None = None
+    ) -> AsyncGenerator[Transcript, None]:
+        """The transcript with what OCR reads on the first page that is a picture, then with what it reads on all.
 
         Raises:
             OCRBusy: no process is free for it.

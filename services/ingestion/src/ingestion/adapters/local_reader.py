@@ -134,9 +134,13 @@ def _decode_extraction(answer: Any) -> Extraction:
         _decode_share(answer["confidence"]),
         answer["reader"],
         tuple(doubts),
-        None if answer["unseen"] is None else ReviewReason(answer["unseen"]),
+        _decode_unseen(answer["unseen"]),
         boxes=_decode_boxes(answer),
     )
+
+
+def _decode_unseen(value: Any) -> ReviewReason | None:
+    return None if value is None else ReviewReason(value)
 
 
 def _decode_note_type(answer: Any) -> Classification:
@@ -155,8 +159,15 @@ def _decode_trades(answer: Any) -> Extraction:
         _require(all(value is None or isinstance(value, str | bool) for value in trade.values()))
         Trade.from_json(trade).adds_up()  # routing asks this too, and must not fail then
     share = _decode_share(answer["confidence"])
-    reader = answer["reader"]
-    return Extraction(answer["document_type"], fields, share, reader, tuple(doubts), boxes=_decode_boxes(answer))
+    return Extraction(
+        answer["document_type"],
+        fields,
+        share,
+        answer["reader"],
+        tuple(doubts),
+        _decode_unseen(answer["unseen"]),
+        boxes=_decode_boxes(answer),
+    )
 
 
 def _decode_boxes(answer: Any) -> tuple[EvidenceBox, ...]:

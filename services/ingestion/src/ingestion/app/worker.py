@@ -16,6 +16,7 @@ from ingestion.adapters.document_passwords import PasswordSweeper
 from ingestion.adapters.intakes import PgIntakeStore
 from ingestion.adapters.leases import PgDocumentLeases
 from ingestion.adapters.local_reader import READER_MODULES, READER_REASONS, open_local_readers
+from ingestion.adapters.model_budget import PgModelBudget
 from ingestion.adapters.notify_listener import NotifyListener
 from ingestion.adapters.ocr_reader import OCRReader
 from ingestion.adapters.order_matching import PgOrderMatcher
@@ -116,7 +117,8 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
         dead_letters = DeadLetterWriter(producer, process.name)
         consumer = _build_consumer(settings, recorder, codec, schemas, dead_letters)
         process.health.add_readiness("kafka", consumer.check_readiness)
-        assistant = await stack.enter_async_context(open_assistant(settings, pool, parser, clock=utc_now))
+        budget = PgModelBudget(pool)
+        assistant = await stack.enter_async_context(open_assistant(settings, budget, parser, clock=utc_now))
         templates, open_readers = PgTemplates(pool), partial(open_local_readers, parser)
         processor = _build_processor(settings, leases, blobs, open_readers, pictures, assistant, providers, templates)
         # Documents whose answer is awaited, and those in OCR, hold no parser process: others are read meanwhile.

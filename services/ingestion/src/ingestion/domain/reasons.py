@@ -6,7 +6,7 @@ from enum import StrEnum
 class DocumentSkipReason(StrEnum):
     NOT_AN_INVOICE = "not_an_invoice"  # classified as something that this doc source is not for
     NO_TRADE = "no_trade"  # for a doc source of trades: it says what it is, and that is no trade
-    NOT_A_DOCUMENT = "not_a_document"  # by its bytes it is no PDF, PNG, JPEG or TIFF
+    NOT_A_DOCUMENT = "not_a_document"  # no PDF, PNG, JPEG or TIFF by its bytes, or an icon
     REJECTED = "rejected"  # a person said that it is nothing for this doc source
 
 

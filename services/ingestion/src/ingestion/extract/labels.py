@@ -27,6 +27,9 @@ INVOICE_NUMBER = match_any(
     rf"\b{_DOCUMENT}s?[-\s.]*{_NO}",
     rf"\b{_NO}\s*(?:de\s+(?:la\s+)?|d['’]|d[ai]\s+|della\s+)?{_DOCUMENT}\b",
     r"\bfactuur\s?nummer",
+    # What a till prints.
+    r"\b(?:kassa?(?:en)?)?bon-?\s?(?:nummer|nr\b\.?)",
+    rf"\b(?:kassenbon|quittung|ticket|recibo|re[çc]u|scontrino|ricevuta|kvitto|kvittering|paragon|účtenka)s?[-\s.]*{_NO}",
 )
 # ... or behind the headline itself.
 HEADLINE = re.compile(rf"^\W*{_DOCUMENT}\b(?:\s*\(\w+\))?[\s#:.–-]*(?:{_NO}\s*:?\s*)?", re.IGNORECASE)

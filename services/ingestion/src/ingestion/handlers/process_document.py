@@ -196,6 +196,9 @@ class DocumentProcessor:
             # The file ended its parser process; it goes to review and is not read again.
             log.warning("reader_crashed", document_id=lease.document_id, reason=str(error))
             return routing.route_unreadable(ReviewReason.READER_CRASHED)
+        if reading.pictures_error is not None:
+            # A picture ended its OCR process or reached its limit; the document goes to review with what was read.
+            log.warning("pictures_not_read", document_id=lease.document_id, reason=str(reading.pictures_error))
         # What a picture shows with doubt, a model that is given those very words cannot confirm. What its sender has
         # locked is shown to nobody else.
         is_for_us_alone = lease.password is not None or reading.outcome.reason is ReviewReason.OCR_UNCERTAIN

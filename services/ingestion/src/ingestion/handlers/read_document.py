@@ -13,15 +13,17 @@ from ingestion.domain.routing import Extraction
 from ingestion.domain.transcript import Transcript
 from ingestion.handlers.read_by_templates import TenantTemplates, read_by_templates
 from ingestion.ports import DocumentReaders
+from mailroom_common.errors import Rejected
 from mailroom_common.events import Profile
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentReading:
-    """Where a document goes, and the text that was read for it."""
+    """Where a document goes, and the text that was read for it. `pictures_error` ended OCR before all was read."""
 
     outcome: DocumentOutcome
     transcript: Transcript
+    pictures_error: Rejected | None = None
 
 
 @dataclass(frozen=True, slots=True)

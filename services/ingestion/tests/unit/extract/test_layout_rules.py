@@ -334,3 +334,10 @@ def test_a_note_on_securities_is_no_invoice_whatever_words_it_has() -> None:
     assert not is_invoice(Transcript.from_rows(note))
     assert is_invoice(Transcript.from_rows([*note, "Rechnungsnummer: 77"]))
     assert is_invoice(Transcript.from_rows(["Rechnung 77", "Artikel US0378331006", "Depot", "Endbetrag  10,00 EUR"]))
+
+
+@pytest.mark.parametrize(
+    "label", ["Bonnummer", "Kassabon nr.", "Ticket nº", "Kvitto nr", "Reçu n°", "Quittung Nr.", "Scontrino n."]
+)
+def test_the_number_of_a_till_receipt_is_its_number(label: str) -> None:
+    assert fields(f"Corner shop\n{label} 34-51525\nTotal  10.00 EUR")["invoice_number"] == "34-51525"

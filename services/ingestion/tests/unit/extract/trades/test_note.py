@@ -1,5 +1,6 @@
 """Notes of made-up banks in seven languages, with labels beside, above and below their values."""
 
+from dataclasses import replace
 from decimal import Decimal
 from io import BytesIO
 from time import process_time
@@ -452,3 +453,21 @@ def test_hostile_rows_take_bounded_time(row: str) -> None:
     begun = process_time()
     read("\n".join([row] * 300))
     assert process_time() - begun < 10
+
+
+def test_a_trade_that_was_read_off_a_picture_with_doubt_is_for_a_person() -> None:
+    page = Transcript.from_rows(GERMAN.splitlines())
+    blurred = replace(
+        page,
+        lines=tuple(
+            replace(
+                line, cells=tuple(replace(cell, confidence=0.95 if "ISIN" in cell.text else 0.7) for cell in line.cells)
+            )
+            for line in page.lines
+        ),
+    )
+    answers: list[Any] = [note.extract_trades(BytesIO(orjson.dumps(text.to_json())), {}) for text in (page, blurred)]
+    assert [(answer["unseen"], answer["reader"]) for answer in answers] == [
+        (None, "trade-rules/2"),
+        ("ocr_uncertain", "ocr+trade-rules/2"),
+    ]
