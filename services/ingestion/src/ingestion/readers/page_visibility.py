@@ -118,7 +118,7 @@ def _draw(page: pypdfium2.PdfPage) -> _Pixels:
 
 
 def _choose_scale(page: pypdfium2.PdfPage) -> float:
-    return min(_SCALE, _MAX_SIDE / max(*page.get_size(), 1.0))
+    return min(_SCALE, _MAX_SIDE / float(max(*page.get_size(), 1.0)))
 
 
 def _place_on_picture(page: pypdfium2.PdfPage, letters: Sequence[PlacedLetter]) -> _Pixels:
@@ -200,10 +200,10 @@ def _find_overlaps(letters: Sequence[PlacedLetter], places: _Pixels) -> tuple[di
             second[second == 0] = number
         first[first == 0] = number
     pairs: dict[int, set[int]] = defaultdict(set)
-    for (one, other), count in counts.items():
+    for (upper_source, lower_source), count in counts.items():
         if count > 0:
-            pairs[one].add(other)
-            pairs[other].add(one)
+            pairs[upper_source].add(lower_source)
+            pairs[lower_source].add(upper_source)
     return pairs, crowded & pairs.keys()
 
 

@@ -182,7 +182,7 @@ def test_letters_that_nobody_sees_on_a_picture_are_a_proposal_for_a_person() -> 
     for number in range(30):
         canvas.drawString(40, 780 - number * 20, f"Line {number} of what somebody's OCR has read", mode=3)
     canvas.save()
-    answer = transcribe_document(BytesIO(file.getvalue()), {})
+    answer: Any = transcribe_document(BytesIO(file.getvalue()), {})
     transcript = Transcript.from_json(answer)
     assert transcript.unread[0] == "text_not_visible"
     assert transcript.pictured_pages == (0,)
