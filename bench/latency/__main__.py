@@ -1,6 +1,6 @@
 """How long a mail takes from push to result, on the whole sandbox, and as a ratio to a bare trip through its Kafka.
 
-    python bench/latency [--mails 60] [--mailboxes 4] [--replay 200]
+    python bench/latency [--mails 60] [--mailboxes 4] [--replay 200 | --pictures]
 
 A mail is handed to the sandbox's provider, which announces it at once; it is over when its record is in
 `ingestion-results`. Between lie seven processes, two provider calls, five topics and three databases' commits. Mails
@@ -8,7 +8,8 @@ come one at a time and go round the mailboxes, so that none is held back by the 
 result did not come.
 
 With `--replay` so many mails come first, and then the measurement is made twice: without and with a replay of all their
-attachments, over and over, beside it.
+attachments, over and over, beside it. With `--pictures` the second time is beside a mailbox that gets scanned pages, of
+which OCR always has one in hand and one waiting.
 """
 
 import argparse
@@ -22,10 +23,13 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from email.message import EmailMessage
+from io import BytesIO
 from pathlib import Path
 from time import perf_counter
 
 from aiokafka import AIOKafkaConsumer
+from PIL import Image, ImageDraw, ImageFont
 
 from mailroom_common.events import IngestionResult
 from mailroom_common.kafka.client import create_consumer, create_producer
@@ -56,12 +60,14 @@ class Site:
     control: ControlClient
     kafka: str
     boxes: Sequence[Box]
+    scanner: Box | None = None
 
 
 @asynccontextmanager
-async def running_site(folder: Path, mailboxes: int) -> AsyncIterator[Site]:
+async def running_site(folder: Path, mailboxes: int, *, with_pictures: bool = False) -> AsyncIterator[Site]:
+    environment = {"MAILROOM_OCR_PROCESSES": "1" if with_pictures else "0"}
     async with AsyncExitStack() as stack:
-        running = await stack.enter_async_context(site_harness(folder / "home", "up", environment={}))
+        running = await stack.enter_async_context(site_harness(folder / "home", "up", environment=environment))
         trusted = ca.load_or_create_certificates(running.home.tls).client_context()
         endpoints = running.endpoints
         if endpoints.api_key is None:
@@ -75,7 +81,12 @@ async def running_site(folder: Path, mailboxes: int) -> AsyncIterator[Site]:
                 address = f"box{number}@{provider}.test"
                 await control.find_or_create_mailbox(provider, address)
                 boxes.append(Box(provider, address, await ensure_mailbox_connected(api, provider, address, trusted)))
-        yield Site(control, endpoints.kafka, boxes)
+        scanner = None
+        if with_pictures:
+            address = f"scanner@{PROVIDERS[0]}.test"
+            await control.find_or_create_mailbox(PROVIDERS[0], address)
+            scanner = Box(PROVIDERS[0], address, await ensure_mailbox_connected(api, PROVIDERS[0], address, trusted))
+        yield Site(control, endpoints.kafka, boxes, scanner)
 
 
 class Results:
@@ -194,10 +205,62 @@ async def replaying(site: Site, rate: int) -> AsyncIterator[Counter[str]]:
         await working
 
 
+@asynccontextmanager
+async def reading_pictures(site: Site) -> AsyncIterator[list[str]]:
+    """Scanned pages, one in hand and one waiting, as long as the block lasts. Lists how they ended."""
+    assert site.scanner is not None
+    scanner, statuses = site.scanner, list[str]()
+    consumer = create_consumer(ClusterAccess(site.kafka), INGESTION_RESULTS.name, auto_offset_reset="latest")
+    await consumer.start()
+
+    async def read_on() -> None:
+        codec = Codec()
+        for number in range(2):
+            await site.control.deliver_mail(build_picture_mail(number), scanner.address)
+        while True:
+            event = codec.decode(INGESTION_RESULTS, (await consumer.getone()).value)
+            if isinstance(event, IngestionResult) and event.doc_source_id == scanner.doc_source_id:
+                statuses.append(event.status.value)
+                await site.control.deliver_mail(build_picture_mail(len(statuses) + 1), scanner.address)
+
+    await consumer.seek_to_end()
+    working = asyncio.create_task(read_on())
+    try:
+        yield statuses
+    finally:
+        working.cancel()
+        await asyncio.gather(working, return_exceptions=True)
+        await consumer.stop()
+
+
+def build_picture_mail(number: int) -> bytes:
+    """A mail with a page of A4 at 150 dpi, full of text."""
+    page = Image.new("L", (1240, 1754), 250)
+    draw, font = ImageDraw.Draw(page), ImageFont.load_default(22)
+    for row in range(45):
+        draw.text((90, 90 + 34 * row), f"{row + 1:3}  Minutes {number} of the meeting, item {row * 7919}", 20, font)
+        draw.text((980, 90 + 34 * row), f"{row * 104729 % 99991 / 100:.2f}", 20, font)
+    file = BytesIO()
+    page.save(file, "PNG")
+    mail = EmailMessage()
+    mail["From"], mail["To"], mail["Subject"] = "scanner@acme.example", "ap@contoso.example", f"Scan {number}"
+    mail["Message-ID"] = f"<{uuid.uuid4()}@acme.example>"
+    mail.set_content("A scan.")
+    mail.add_attachment(file.getvalue(), maintype="image", subtype="png", filename=f"scan-{number}.png")
+    return mail.as_bytes()
+
+
 async def bench(
-    folder: Path, mails: int, mailboxes: int, say: Callable[[str], None], *, replay: int = 0, rate: int = 50
+    folder: Path,
+    mails: int,
+    mailboxes: int,
+    say: Callable[[str], None],
+    *,
+    replay: int = 0,
+    rate: int = 50,
+    with_pictures: bool = False,
 ) -> None:
-    async with running_site(folder, mailboxes) as site:
+    async with running_site(folder, mailboxes, with_pictures=with_pictures) as site:
         trips = await bare_trips(site.kafka, 100)
         base = statistics.median(trips)
         say(f"push to result, {len(site.boxes)} mailboxes, one mail at a time; bare trip p50 {base:.1f} ms")
@@ -212,6 +275,12 @@ async def bench(
             say(f"beside a replay of {replay} attachments, {rate} a second: {counts['sent']} were sent")
             for provider, found in beside.items():
                 say(row(provider, found, base))
+        if with_pictures:
+            async with reading_pictures(site) as statuses:
+                beside = await measured(site, mails, known)
+            say(f"beside scanned pages: {len(statuses)} were read meanwhile, {dict(Counter(statuses))}")
+            for provider, found in beside.items():
+                say(row(provider, found, base))
 
 
 def main() -> int:
@@ -219,6 +288,7 @@ def main() -> int:
     parser.add_argument("--mails", type=int, default=60, help="how many are measured, over all mailboxes")
     parser.add_argument("--mailboxes", type=int, default=4, help="of each provider")
     parser.add_argument("--replay", type=int, default=0, help="so many attachments are replayed beside a second round")
+    parser.add_argument("--pictures", action="store_true", help="a second round beside scanned pages, with OCR on")
     parser.add_argument("--rate", type=int, default=50, help="of the replay, records a second")
     given = parser.parse_args()
     try:
@@ -232,6 +302,7 @@ def main() -> int:
                     lambda line: print(line, flush=True),
                     replay=given.replay,
                     rate=given.rate,
+                    with_pictures=given.pictures,
                 )
             )
     except TimeoutError:

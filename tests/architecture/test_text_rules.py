@@ -12,7 +12,8 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from pathlib import Path
 
 import httpx
@@ -23,10 +24,13 @@ from code_rules import Module
 import ingestion.api.form_file as form_file
 import ingestion.domain.archive as archive
 import ingestion.domain.search_words as search_words
+import ingestion.domain.supplier_accounts as supplier_accounts
 import ingestion.extract.evidence_boxes as evidence_boxes
 import ingestion.extract.rule_based as rule_based
+import ingestion.extract.template_reading as template_reading
 import ingestion.extract.trades.note as note
 import ingestion.readers.einvoice as einvoice
+import ingestion.readers.ocr_text as ocr_text
 import ingestion.readers.page_pictures as page_pictures
 import ingestion.readers.pdf_text as pdf_text
 import ingestion.readers.ubl as ubl
@@ -47,6 +51,7 @@ import sync_engine.domain.untrusted_text as untrusted_text
 import sync_engine.readers.cms as cms
 import sync_engine.readers.mime as mime
 import webhook_gateway.api.graph_body as graph_body
+from ingestion.domain.invoice import Invoice
 from ingestion.domain.transcript import TextCell, TextLine, Transcript
 from mailroom_common.errors import MailroomError
 from mailroom_common.events import Profile, SourceFilter
@@ -148,6 +153,15 @@ def read_notes(text: str) -> object:
     return note.read_note(page_of(text).lines), note.read_note(anchored.lines)
 
 
+def read_supplier(text: str) -> object:
+    return supplier_accounts.find_supplier_account({"supplier_name": text, "vat_id": text, "iban": text})
+
+
+def learn_layout(text: str) -> object:
+    invoice = Invoice(supplier_name=text[:20], invoice_number=text[:2], total_gross=Decimal(1), issue_date=date.min)
+    return template_reading.build_template(page_of(text), invoice, "invoice", None)
+
+
 def read_e_invoice(text: str) -> object:
     safe = text.replace("&", "").replace("<", "")
     party = f"<TradeParty><Name>x {safe} x</Name><SpecifiedTaxRegistration><ID schemeID='VA'>{safe}</ID>"
@@ -233,14 +247,21 @@ def read_wait(text: str) -> object:
     return http.parse_retry_after_s(value, now=datetime(2026, 11, 28, tzinfo=UTC))
 
 
+def read_letters(text: str) -> object:
+    return ocr_text.build_read_text(((0, 0), (9, 0), (9, 1), (0, 1)), [(letter, 0.9) for letter in text])
+
+
 RULES = {
     "archive names": Rule("ingestion.domain.archive", archive.sanitize_file_stem),
     "archive senders": Rule("ingestion.domain.archive", archive.encode_sender_address),
+    "suppliers": Rule("ingestion.domain.supplier_accounts", read_supplier),
     "search words": Rule("ingestion.domain.search_words", search_words.fold_words),
     "pages": Rule("ingestion.extract", read_page),
+    "layouts": Rule("ingestion.extract.template_reading", learn_layout),
     "forms": Rule("ingestion.api.form_file", read_form),
     "notes": Rule("ingestion.extract.trades", read_notes),
     "garbled layers": Rule("ingestion.readers.page_pictures", lambda text: page_pictures.is_garbled(text, 0)),
+    "letters of pictures": Rule("ingestion.readers.ocr_text", read_letters),
     "placeholders": Rule("ingestion.readers.pdf_text", pdf_text.is_placeholder),
     "e-invoices": Rule("ingestion.readers.einvoice", read_e_invoice),
     "e-invoices in UBL": Rule("ingestion.readers.ubl", read_ubl),

@@ -9,6 +9,7 @@ import pytest
 from chart.rendering import SCENARIOS, Manifest, render
 from chart_source.components import COMPONENTS
 
+from ingestion.settings import WorkerSettings
 from mailroom_common.process import STOP_DEADLINE_S
 from mailroom_common.topic_access import list_access_rules
 from mailroom_common.topics import list_deployed_topics
@@ -41,6 +42,21 @@ def test_every_pod_meets_the_restricted_standard(scenario: str) -> None:
             assert context["readOnlyRootFilesystem"] is True, name
             assert context["capabilities"] == {"drop": ["ALL"]}, name
             assert container["resources"]["limits"]["memory"], name
+
+
+def _find_memory_limit(**settings: int) -> str:
+    values = {"components": {"ingestionWorker": {"settings": settings}}}
+    pods = dict(_pods(render("minimal", values)))
+    return str(pods["mailroom-ingestion-worker"]["spec"]["containers"][0]["resources"]["limits"]["memory"])
+
+
+def test_the_memory_of_a_worker_that_reads_is_that_of_its_processes_and_a_gibibyte() -> None:
+    default = {name: field.default for name, field in WorkerSettings.model_fields.items()}
+    parsers = default["parser_processes"] * default["parser_memory_bytes"]
+    each_ocr = default["ocr_memory_bytes"]
+    assert _find_memory_limit() == f"{1024 + (parsers + default['ocr_processes'] * each_ocr) // 2**20}Mi"
+    assert _find_memory_limit(MAILROOM_OCR_PROCESSES=2) == f"{1024 + (parsers + 2 * each_ocr) // 2**20}Mi"
+    assert _find_memory_limit(MAILROOM_PARSER_PROCESSES=1, MAILROOM_OCR_PROCESSES=0) == f"{1024 + parsers // 2**21}Mi"
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)

@@ -32,27 +32,33 @@ class ReadersMissing(Fatal):
 def read_files(
     files: Annotated[list[Path], typer.Argument(help="PDF, PNG, JPEG or TIFF; what it is, its bytes say.")],
     profile: Annotated[Profile, typer.Option(help="What documents are read for.")] = Profile.INVOICE,
+    model: Annotated[
+        str | None,
+        typer.Option(metavar="TENANT", help="Ask the language model, too, as MAILROOM_LLM_USE says for this tenant."),
+    ] = None,
     text: Annotated[bool, typer.Option("--text", help="Show the lines of text that were read, too.")] = False,
     as_json: AsJSON = False,
 ) -> None:
     """Read files as the worker does: status and reason, the fields that were found, how sure the readers are.
 
-    Nothing is stored or sent. Each file is opened in a confined process, as in the worker, with the limits of
-    MAILROOM_PARSER_…. With --json each file is a line of its own. Exit code 0 when each file was read, whatever was
-    found in it; 1 when one could not be opened; 78 when this machine does not confine the process.
+    Nothing is stored, and nothing is sent unless --model is given: then the text of a document that MAILROOM_LLM_USE
+    names goes to the language model of MAILROOM_LLM_…, within its limits of a document and a day. Each file is opened
+    in a confined process, as in the worker, with the limits of MAILROOM_PARSER_…. With --json each file is a line of
+    its own. Exit code 0 when each file was read, whatever was found in it; 1 when one could not be opened; 78 when
+    this machine does not confine the process.
     """
-    with _start_reader(files, profile, text) as reader:
+    with _start_reader(files, profile, model, text) as reader:
         for line in _list_answers(reader):
             print_text(line if as_json else describe_reading(json.loads(line)))
     if reader.returncode:
         raise typer.Exit(reader.returncode)
 
 
-def _start_reader(files: Sequence[Path], profile: Profile, text: bool) -> "subprocess.Popen[str]":
+def _start_reader(files: Sequence[Path], profile: Profile, model: str | None, text: bool) -> "subprocess.Popen[str]":
     # A service is met as a process, and the command is of use without it.
     if find_spec("ingestion") is None:
         raise ReadersMissing("mailroom read needs the package mailroom-ingestion: it has the readers")
-    options = ["--profile", profile.value, *(["--text"] if text else [])]
+    options = ["--profile", profile.value, *(["--model", model] if model else []), *(["--text"] if text else [])]
     return subprocess.Popen(
         [sys.executable, "-m", "ingestion", "read", *options, "--", *map(str, files)],
         stdout=subprocess.PIPE,

@@ -192,12 +192,13 @@ class ComponentsValues(Values):
     )
     ingestion_worker: ComponentValues = Field(
         default=_component(
-            # Two parser processes of 1 GiB each and an OCR process of 2 GiB beside the worker itself.
-            resources={"requests": {"cpu": "500m", "memory": "1Gi"}, "limits": {"memory": "5Gi"}},
+            # Its limit is that of its parser and OCR processes and 1 GiB for itself (`mailroom.memoryLimit`).
+            resources={"requests": {"cpu": "500m", "memory": "1Gi"}, "limits": {"memory": ""}},
             temporary_storage="1Gi",
             autoscaling=Autoscaling(type="none", min_replicas=2, max_replicas=8),
         ),
-        description="Reads, routes and archives documents.",
+        description="Reads, routes and archives documents. An empty limit of memory follows from its settings: 1 GiB, "
+        "and what its parser and OCR processes may take.",
     )
     sync_engine_api: ComponentValues = Field(
         default=_component(**_API_PODS), description="Says what became of each mail."

@@ -1,6 +1,6 @@
 """`make eval`: reads samples with the worker's readers, prints what was right, and writes docs/quality.md.
 
-    python -m reading_quality [--samples FOLDER] [--write PAGE] [--details] [--family NAME]...
+    python -m reading_quality [--samples FOLDER] [--write PAGE] [--details] [--family NAME]... [--for-rules]
 
 E-invoices are read twice: as they are, and their page without its XML. So are contract notes: for their trades, and as
 what they are to an invoice mailbox: nothing.
@@ -30,7 +30,7 @@ from mailroom_common.parser.pool import ParserPool
 from mailroom_common.settings import ParserSettings, load_settings
 from reading_quality.drawn_families import DrawnInvoice, draw_families
 from reading_quality.drawn_notes import DrawnNote, draw_notes
-from reading_quality.drawn_receipts import DrawnReceipt, draw_receipts
+from reading_quality.drawn_receipts import FOR_RULES, REPORTED, DrawnReceipt, draw_receipts
 from reading_quality.judging import Verdict, choose_values_of_page, judge_reading
 from reading_quality.page_drawing import draw_text, read_text_file
 from reading_quality.report import CountedTrades, Judged, Passed, build_report
@@ -58,10 +58,11 @@ def main(arguments: Sequence[str]) -> int:
     except NoSamples as error:
         sys.stderr.write(f"{error}\n")
         return 2
-    evaluation = asyncio.run(_read_samples(samples, options.family, details=options.details))
+    series = FOR_RULES if options.for_rules else REPORTED
+    evaluation = asyncio.run(_read_samples(samples, options.family, series, details=options.details))
     page = build_report(evaluation.judged, evaluation.passed, evaluation.counted)
     sys.stdout.write(page)
-    if options.write is not None and not options.family:
+    if options.write is not None and not options.family and not options.for_rules:
         options.write.write_text(page)
     return 0
 
@@ -70,6 +71,7 @@ def _parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make eval", description=__doc__)
     parser.add_argument("--samples", type=Path, default=SAMPLES, help="a folder with an index.json")
     parser.add_argument("--write", type=Path, help="the page to write")
+    parser.add_argument("--for-rules", action="store_true", help="the receipts that rules are made on")
     parser.add_argument("--details", action="store_true", help="each field that is not right, to stderr")
     parser.add_argument(
         "--family",
@@ -80,7 +82,9 @@ def _parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-async def _read_samples(samples: Sequence[Sample], families: Sequence[str], *, details: bool) -> Evaluation:
+async def _read_samples(
+    samples: Sequence[Sample], families: Sequence[str], series: str, *, details: bool
+) -> Evaluation:
     def is_asked(family: str) -> bool:
         return not families or family.startswith(tuple(families))
 
@@ -90,7 +94,7 @@ async def _read_samples(samples: Sequence[Sample], families: Sequence[str], *, d
         async with open_reading_pool(parser) as pool, open_ocr_reader(load_settings(OCRSettings), parser) as ocr:
             for sample in (sample for sample in samples if is_asked(sample.family)):
                 await _read_sample(pool, ocr, _draw_sample(sample, Path(folder)), evaluation, details)
-            for number, receipt in enumerate(draw_receipts() if is_asked("receipt") else ()):
+            for number, receipt in enumerate(draw_receipts(series) if is_asked("receipt") else ()):
                 await _read_receipt(pool, ocr, receipt, Path(folder) / f"receipt-{number:02}.jpg", evaluation, details)
             for number, invoice in enumerate(draw_families()):
                 if is_asked(invoice.family):

@@ -1,9 +1,12 @@
 """Receipts of our own making as a telephone takes them: small, askew, noisy, badly lit, some of them turned.
 
-What is printed and how it was spoiled follow from the number of the receipt alone. All names and numbers are made up.
+What is printed and how it was spoiled follow from the number of the receipt and its series alone. Rules are made on one
+series; that of which figures are reported has other receipts, other shops and more languages, and is never looked at.
+All names and numbers are made up.
 """
 
 import io
+from calendar import month_name
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -15,6 +18,7 @@ import reportlab
 from PIL import Image, ImageChops, ImageDraw, ImageFilter, ImageFont
 
 RECEIPTS = 50
+FOR_RULES, REPORTED = "receipt", "left out, second"
 _FONTS = Path(reportlab.__file__).with_name("fonts")
 
 
@@ -66,14 +70,37 @@ _SHOPS = (
 )  # fmt: skip
 
 
-def draw_receipts(count: int = RECEIPTS) -> Iterator[DrawnReceipt]:
+_LEFT_OUT_SHOPS = (
+    _Shop("it", "Libreria Al Ponte S.r.l.", "Via Roma 18, 50123 Firenze", "Fattura n.", "Data", "{d:02}/{m:02}/{y}",
+          ("Quaderno a righe", "Penna blu", "Carta da lettere", "Mappa", "Segnalibro"),
+          "Imponibile", "IVA", "Totale", "Bancomat", 22, "EUR", "€", ",", "Grazie e arrivederci"),
+    _Shop("pt", "Padaria Lisboa Lda", "Rua Augusta 77, 1100 Lisboa", "Fatura n.º", "Data", "{d:02}-{m:02}-{y}",
+          ("Pão de centeio", "Bolo de arroz", "Café moído", "Sumo de laranja", "Queijo"),
+          "Total líquido", "IVA", "Total", "Multibanco", 23, "EUR", "€", ",", "Obrigado pela sua visita"),
+    _Shop("da", "Havnens Værktøj ApS", "Strandgade 5, 1401 København", "Fakturanr.", "Dato", "{d:02}.{m:02}.{y}",
+          ("Skruer 4 mm", "Hammer", "Maling hvid", "Målebånd", "Lim"),
+          "Subtotal", "Moms", "I alt", "Dankort", 25, "DKK", "DKK", ",", "Tak for besøget"),
+    _Shop("sv", "Järnhandel Norrström AB", "Storgatan 12, 11122 Stockholm", "Kvitto nr", "Datum", "{y}-{m:02}-{d:02}",
+          ("Skruv 4 mm", "Hammare", "Målarfärg vit", "Måttband", "Lim"),
+          "Netto", "Moms", "Totalt", "Kort", 25, "SEK", "SEK", ",", "Tack för besöket"),
+    _Shop("de", "Café Lindenhof e.K.", "Am Ring 9, 50667 Köln", "Rechnung Nr.", "Datum", "{d:02}.{m:02}.{y}",
+          ("Frühstück klein", "Kaffee", "Kuchen", "Saft", "Suppe"),
+          "Nettobetrag", "MwSt.", "Rechnungsbetrag", "Bar", 19, "EUR", "EUR", ",", "Auf Wiedersehen"),
+    _Shop("en", "Alder Garage Ltd", "3 Mill Lane, Leeds", "Invoice No.", "Date", "{d:02} {month} {y}",
+          ("Oil filter", "Brake pads", "Wiper blades", "Labour", "Bulb"),
+          "Net", "VAT", "Total", "Visa", 20, "GBP", "GBP", ".", "Drive safely"),
+)  # fmt: skip
+
+
+def draw_receipts(series: str = REPORTED, count: int = RECEIPTS) -> Iterator[DrawnReceipt]:
     for number in range(count):
-        yield draw_receipt(number)
+        yield draw_receipt(number, series)
 
 
-def draw_receipt(number: int) -> DrawnReceipt:
-    random = Random(f"receipt {number}")
-    shop = _SHOPS[number % len(_SHOPS)]
+def draw_receipt(number: int, series: str = FOR_RULES) -> DrawnReceipt:
+    random = Random(f"{series} {number}")
+    shops = (*_SHOPS, *_LEFT_OUT_SHOPS) if series == REPORTED else _SHOPS
+    shop = shops[number % len(shops)]
     lines, truth = _write_receipt(shop, random)
     picture = _spoil(_print_lines(lines, random), random)
     written = io.BytesIO()
@@ -95,7 +122,7 @@ def _write_receipt(shop: _Shop, random: Random) -> tuple[list[tuple[str, str]], 
         (shop.street, ""),
         ("", ""),
         (f"{shop.title} {name}", ""),
-        (f"{shop.date}: {shop.day.format(**day)}", ""),
+        (f"{shop.date}: {shop.day.format(**day, month=month_name[day['m']])}", ""),
         ("", ""),
         *items,
         ("", ""),
@@ -128,7 +155,7 @@ class _Writer:
 
 def _print_lines(rows: list[tuple[str, str]], random: Random) -> Image.Image:
     size = random.randint(15, 22)
-    font = _choose_font(size, random)
+    font = _choose_font(size, random, "".join(left + right for left, right in rows))
     width = int(size * 22)
     paper = Image.new("L", (width + 2 * size, int(size * 1.6 * (len(rows) + 3))), 245)
     draw = ImageDraw.Draw(paper)
@@ -139,13 +166,13 @@ def _print_lines(rows: list[tuple[str, str]], random: Random) -> Image.Image:
     return paper
 
 
-def _choose_font(size: int, random: Random) -> ImageFont.FreeTypeFont:
+def _choose_font(size: int, random: Random, text: str) -> ImageFont.FreeTypeFont:
     name = random.choice(["Vera.ttf", "VeraBd.ttf", None])
-    if name is None:
+    if name is None and text.isascii():  # Pillow's own font has no other letters
         font = ImageFont.load_default(size)
         assert isinstance(font, ImageFont.FreeTypeFont)
         return font
-    return ImageFont.truetype(_FONTS / name, size)
+    return ImageFont.truetype(_FONTS / (name or "Vera.ttf"), size)
 
 
 def _spoil(paper: Image.Image, random: Random) -> Image.Image:

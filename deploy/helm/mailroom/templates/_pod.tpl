@@ -44,7 +44,7 @@ spec:
           sleep: {seconds: {{ . }}}
       {{- end }}
       resources:
-        {{- toYaml $values.resources | nindent 8 }}
+        {{- include "mailroom.resources" . | nindent 8 }}
       securityContext:
         {{- toYaml $values.containerSecurityContext | nindent 8 }}
       volumeMounts:
@@ -155,4 +155,21 @@ dnsConfig:
 {{- else -}}
 {{- default "default" .values.serviceAccount.name -}}
 {{- end -}}
+{{- end }}
+
+{{/* Requests and limits; an empty limit of memory follows from the settings. values, config */}}
+{{- define "mailroom.resources" -}}
+{{- $resources := deepCopy .values.resources -}}
+{{- if and (hasKey (default (dict) $resources.limits) "memory") (not $resources.limits.memory) -}}
+{{- $_ := set $resources.limits "memory" (include "mailroom.memoryLimit" .) -}}
+{{- end -}}
+{{- toYaml $resources -}}
+{{- end }}
+
+{{/* What a worker takes itself, and its parser and OCR processes at most. The defaults are those of the settings,
+     which a test compares. config */}}
+{{- define "mailroom.memoryLimit" -}}
+{{- $parsers := mul (default 2 .config.MAILROOM_PARSER_PROCESSES | int) (default 1073741824 .config.MAILROOM_PARSER_MEMORY_BYTES | int64) -}}
+{{- $ocr := mul (default 0 .config.MAILROOM_OCR_PROCESSES | int) (default 2147483648 .config.MAILROOM_OCR_MEMORY_BYTES | int64) -}}
+{{- printf "%dMi" (add 1024 (div (add $parsers $ocr) 1048576)) -}}
 {{- end }}

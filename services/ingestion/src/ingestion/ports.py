@@ -1,6 +1,6 @@
 """What the handlers, the worker's loops and the API ask for."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -12,12 +12,13 @@ from typing import Any, NamedTuple, Protocol
 from ingestion.domain.document import DocumentLease, DocumentOutcome
 from ingestion.domain.invoice import Invoice
 from ingestion.domain.lanes import Lane
+from ingestion.domain.layout_template import LayoutTemplate, Lesson, StoredTemplate, TemplateId
 from ingestion.domain.model_answer import ModelReply, PageEvidence
 from ingestion.domain.model_question import ModelQuestion
 from ingestion.domain.page_picture import DrawnPage
 from ingestion.domain.review import Review
 from ingestion.domain.routing import Classification, Extraction
-from ingestion.domain.trade import Direction
+from ingestion.domain.trade import Direction, Trade
 from ingestion.domain.transcript import Transcript
 from mailroom_common.events import AttachmentStored
 
@@ -107,9 +108,14 @@ class DocumentLeases(Protocol):
 
     async def renew_lease(self, lease: DocumentLease) -> bool: ...
 
-    async def finish_document(self, lease: DocumentLease, outcome: DocumentOutcome) -> bool:
+    async def finish_document(self, lease: DocumentLease, outcome: DocumentOutcome) -> DocumentOutcome | None:
         """Make the outcome final and emit the result of every attachment of the document, in one transaction. An
-        outcome that equals the former one repeats the former results."""
+        outcome that equals the former one repeats the former results.
+
+        Returns:
+            the outcome that the document has then: a person's decision stands, and an account that is new for its
+            supplier puts it to review.
+        """
         ...
 
     async def release_document(
@@ -129,8 +135,10 @@ class DocumentLeases(Protocol):
 
 
 class PictureReader(Protocol):
-    async def read_pictures(self, file: Path, transcript: Transcript, *, password: str | None = None) -> Transcript:
-        """The transcript with what OCR reads on the pages that are pictures.
+    def read_pictures(
+        self, file: Path, transcript: Transcript, *, password: str | None = None
+    ) -> AsyncGenerator[Transcript, None]:
+        """The transcript with what OCR reads on the first page that is a picture, then with what it reads on all.
 
         Raises:
             OCRBusy: no process is free for it.
@@ -191,13 +199,58 @@ class FieldExtractor(Protocol):
     async def extract_fields(self, transcript: Transcript) -> Extraction: ...
 
 
+class TemplateReader(Protocol):
+    """Templates in the parser process: all of it is untrusted text."""
+
+    async def measure_layout(self, transcript: Transcript) -> Sequence[int]:
+        """The features of its layout; none where no template is for it."""
+        ...
+
+    async def read_by_templates(
+        self, transcript: Transcript, extraction: Extraction, templates: Sequence[StoredTemplate]
+    ) -> Extraction | None:
+        """What the first template that fits makes of the general rules' reading; None where none fits."""
+        ...
+
+    async def learn_template(
+        self, transcript: Transcript, lesson: Lesson, former: LayoutTemplate | None
+    ) -> LayoutTemplate | None:
+        """None where the document teaches nothing."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentReaders:
-    """What reads one document, and no other: the next one gets readers of its own."""
+    """What reads one document, and no other: the next one gets readers of its own. `templates` None: it has none."""
 
     transcriber: Transcriber
     classifier: DocumentClassifier
     extractor: FieldExtractor
+    templates: TemplateReader | None = None
+
+
+class Templates(Protocol):
+    """What a tenant's documents have taught."""
+
+    async def has_templates(self, tenant_id: str) -> bool: ...
+
+    async def find_templates(self, tenant_id: str, features: Sequence[int]) -> Sequence[StoredTemplate]:
+        """Those of layouts that are alike, the likest first; a few."""
+        ...
+
+
+class Lessons(Protocol):
+    """Decided documents that a template is to be learned from."""
+
+    async def claim_lesson(self) -> Lesson | None:
+        """Claimed again after a while unless it is finished."""
+        ...
+
+    async def finish_lesson(
+        self, lesson: Lesson, learned: LayoutTemplate | None, *, former: TemplateId | None = None
+    ) -> None:
+        """Store what it taught, in the place of `former`. A decision that was taken meanwhile is another lesson."""
+        ...
 
 
 class LanguageModel(Protocol):
@@ -229,6 +282,10 @@ class PageChecker(Protocol):
         Raises:
             ParserLimitReached, ParserCrashed, UnreadableFile: as `Transcriber`.
         """
+        ...
+
+    async def check_trades(self, transcript: Transcript, trades: Sequence[Trade]) -> list[frozenset[str]]:
+        """For each trade the names of fields whose value is not on the page. Raises as `check_invoice`."""
         ...
 
 
@@ -534,6 +591,12 @@ class ManualUploads(Protocol):
 class UnfinishedUploads(Protocol):
     async def sweep_upload(self) -> bool:
         """Delete the blob of one upload that was cut off long ago. False when there is none."""
+        ...
+
+
+class SupplierBackfill(Protocol):
+    async def write_missing_keys(self) -> int:
+        """Write what suppliers are known by into a batch of documents that were completed without; how many it were."""
         ...
 
 

@@ -5,6 +5,7 @@ from collections.abc import Coroutine
 from datetime import timedelta
 
 from ingestion.domain.lanes import Lane, LaneSchedule
+from ingestion.handlers.learn_template import TemplateTeacher
 from ingestion.handlers.process_document import DocumentProcessor
 from ingestion.ports import (
     Channel,
@@ -12,6 +13,7 @@ from ingestion.ports import (
     DocumentLeases,
     EventLog,
     OrderMatcher,
+    SupplierBackfill,
     TradeAnnouncements,
     UnfinishedUploads,
     UnusedPasswords,
@@ -29,6 +31,8 @@ _SHORTEST_PAUSE_S = 0.05
 _PAUSE_AFTER_FAILURE_S = 1.0
 _RETENTION_INTERVAL_S = 3600.0
 _BACKLOG_INTERVAL_S = 15.0
+_SUPPLIER_INTERVAL_S = 60.0
+_LESSON_INTERVAL_S = 5.0
 _STOP_GRACE_S = 2.0  # of the 8 s that a stopping process has
 
 
@@ -152,6 +156,34 @@ async def run_upload_sweep(uploads: UnfinishedUploads, stopping: asyncio.Event) 
             # Postgres or the blob store is away, or refuses to delete; the next round deletes what this one did not.
             log.warning("upload_sweep_deferred", reason=str(error))
         await wait_for_event(stopping, _RETENTION_INTERVAL_S)
+
+
+async def run_supplier_backfill(suppliers: SupplierBackfill, stopping: asyncio.Event) -> None:
+    """Write what suppliers are known by into documents that were completed before there was such a thing, or by a
+    worker of an earlier release, in batches."""
+    while not stopping.is_set():
+        try:
+            while not stopping.is_set() and (count := await suppliers.write_missing_keys()):
+                log.info("supplier_keys_written", count=count)
+        except Retryable as error:
+            # Postgres is away; the next round writes what this one did not.
+            log.warning("supplier_keys_deferred", reason=str(error))
+        await wait_for_event(stopping, _SUPPLIER_INTERVAL_S)
+
+
+async def run_lessons(teacher: TemplateTeacher, stopping: asyncio.Event) -> None:
+    """Learn from decided documents, one after the other: nobody waits for it but the supplier's next invoice."""
+    while not stopping.is_set():
+        try:
+            if await _finish_or_cancel(teacher.learn_next(), stopping):
+                continue
+        except Retryable as error:
+            # Postgres, the blob store or this machine; the lesson is claimed again once its lease has ended.
+            log.warning("lesson_deferred", reason=str(error))
+        except Exception as error:  # noqa: BLE001  # the edge of one lesson: others go on
+            # A fault of ours; the lesson is tried again, five times at most, and then dropped.
+            log.error("lesson_failed", reason=type(error).__name__)
+        await wait_for_event(stopping, _LESSON_INTERVAL_S)
 
 
 async def run_password_sweep(passwords: UnusedPasswords, stopping: asyncio.Event) -> None:

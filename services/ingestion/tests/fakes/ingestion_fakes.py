@@ -144,10 +144,10 @@ class FakeLeases:
             raise Unavailable("Postgres")
         return not self.is_lost
 
-    async def finish_document(self, lease: DocumentLease, outcome: DocumentOutcome) -> bool:
+    async def finish_document(self, lease: DocumentLease, outcome: DocumentOutcome) -> DocumentOutcome | None:
         if not self.is_lost:
             self.finished.append((lease, outcome))
-        return not self.is_lost
+        return None if self.is_lost else outcome
 
     async def read_seconds_until_due(self, lanes: Iterable[Lane] = tuple(Lane)) -> float | None:
         return None

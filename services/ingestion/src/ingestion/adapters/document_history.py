@@ -7,6 +7,7 @@ from ingestion.adapters.intakes import read_outcome
 from ingestion.domain.document import DocumentOutcome
 from ingestion.domain.reasons import parse_reason
 from ingestion.domain.review import Decision, HistoryKind, Review
+from ingestion.domain.supplier_accounts import is_same_reading
 from mailroom_common.events import ResultStatus
 from mailroom_common.postgres import DatabaseSession
 
@@ -43,7 +44,8 @@ async def keep_proposal(conn: DatabaseSession, document: Any, reading: DocumentO
     """Keep a reading beside the decision that stands, unless it says what the newest one did. Under the lock of the
     document's row."""
     newest = await find_newest_reading(conn, document["document_id"])
-    if reading.is_reading and replace(reading, archive_path=None) != newest:
+    reading_alone = replace(reading, archive_path=None)
+    if reading.is_reading and (newest is None or not is_same_reading(reading_alone, newest)):
         await _insert_entry(conn, document, HistoryKind.PROPOSED, reading)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ingestion.adapters.duplicate_keys import write_duplicate_key
+from ingestion.adapters.supplier_accounts import write_supplier_keys
 from ingestion.domain.search_words import build_duplicate_key, build_word_query, list_document_words
 from ingestion.ports import DocumentFilter
 from mailroom_common.postgres import DatabaseSession
@@ -104,3 +105,4 @@ async def index_document(conn: DatabaseSession, document: Any) -> None:
     await conn.execute(_WRITE_WORDS, document["document_id"], words)
     key = build_duplicate_key(document["document_type"], document["extraction"])
     await write_duplicate_key(conn, document, None if document["status"] == "skipped" else key)
+    await write_supplier_keys(conn, document)

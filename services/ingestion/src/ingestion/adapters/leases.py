@@ -14,6 +14,7 @@ from ingestion.adapters.document_history import keep_proposal, keep_standing_ver
 from ingestion.adapters.document_passwords import find_password, settle_passwords
 from ingestion.adapters.intakes import append_document_event, read_outcome
 from ingestion.adapters.rereads import request_soon
+from ingestion.adapters.supplier_accounts import check_supplier_account
 from ingestion.adapters.trade_ledger import read_trade_marks, record_trades
 from ingestion.domain.archive import is_archived
 from ingestion.domain.document import (
@@ -169,19 +170,22 @@ class PgDocumentLeases:
         async with acquire_session(self._pool) as conn:
             return await conn.fetchval(_RENEW, lease.document_id, lease.token, self._duration) is not None
 
-    async def finish_document(self, lease: DocumentLease, outcome: DocumentOutcome) -> bool:
+    async def finish_document(self, lease: DocumentLease, outcome: DocumentOutcome) -> DocumentOutcome | None:
         async with open_transaction(self._pool) as conn:
             # Locked before the intakes are read: a duplicate that is recorded meanwhile waits for the lock, and then
             # finds the document final and emits its own result. So no attachment is left without one.
             held = await conn.fetchrow(_LOCK_IF_HELD, lease.document_id, lease.token)
             if held is None:
-                return False
+                return None
             # As it is now: a person may have decided since the claim.
             former = read_outcome(held) if ResultStatus(held["status"]) in FINAL_STATUSES else None
+            is_same = former is not None and replace(outcome, archive_path=former.archive_path) == former
             if former is not None and held["review_decision"] is not None:
-                if replace(outcome, archive_path=former.archive_path) != former:
+                if not is_same:
                     await keep_proposal(conn, held, outcome)
                 outcome = replace(former, archive_path=former.archive_path or outcome.archive_path)
+            elif not is_same:
+                outcome = await check_supplier_account(conn, held["tenant_id"], outcome)
             # Read again to the same outcome: each result is repeated as it was, with the same event id, and nothing
             # else says that there was another reading.
             is_changed = outcome != former
@@ -213,7 +217,7 @@ class PgDocumentLeases:
                 await settle_passwords(conn, lease.document_id, lease.password)
                 if held["review_decision"] is not None and not lease.is_decided and _needs_copy(lease, outcome):
                     await request_soon(conn, lease.document_id)  # decided meanwhile: this reading did not know
-            return True
+            return outcome
 
     async def _append_result(
         self,

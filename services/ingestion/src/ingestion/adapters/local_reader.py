@@ -1,12 +1,14 @@
 """Transcribing, classifying and extracting without a network, by our own readers and rules in the parser process."""
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import orjson
 
+from ingestion.adapters.reader_runner import ReaderRunner
+from ingestion.adapters.template_reader import LocalTemplateReader
 from ingestion.domain.evidence import MAX_BOXES, EvidenceBox
 from ingestion.domain.invoice import DOCUMENT_TYPES, Invoice, InvoiceLine
 from ingestion.domain.reasons import DocumentSkipReason, ReviewReason
@@ -15,7 +17,6 @@ from ingestion.domain.trade import TRADE_DOCUMENT_TYPES, TRADE_FIELDS, Trade
 from ingestion.domain.transcript import Transcript
 from ingestion.ports import DocumentReaders
 from mailroom_common.events import Profile
-from mailroom_common.parser import JSON
 from mailroom_common.parser.pool import ParserPool
 
 # Imported before the parser processes are forked and confined: what a reader loads cannot depend on a file.
@@ -25,6 +26,8 @@ READER_MODULES = (
     "ingestion.extract.trades.note",
     "ingestion.extract.evidence_boxes",
     "ingestion.extract.page_evidence",
+    "ingestion.extract.template_reading",
+    "ingestion.extract.trade_evidence",
 )
 READER_REASONS = frozenset([*DocumentSkipReason, *ReviewReason])
 
@@ -33,17 +36,6 @@ _FIELDS_WITH_BOXES = frozenset({*_INVOICE_FIELDS, *TRADE_FIELDS})
 _MAX_NAME_CHARACTERS = 100  # of a reader, of a field
 
 T = TypeVar("T")
-
-
-class ReaderRunner(Protocol):
-    async def run_reader(
-        self,
-        function: str,
-        source: Path | bytes,
-        decode: Callable[[Any], T],
-        *,
-        arguments: Mapping[str, JSON] | None = None,
-    ) -> T: ...
 
 
 @asynccontextmanager
@@ -56,7 +48,9 @@ async def open_local_readers(pool: ParserPool, profile: Profile = Profile.INVOIC
             notes = LocalNoteReader(parser)
             yield DocumentReaders(transcriber=reader, classifier=notes, extractor=notes)
         else:
-            yield DocumentReaders(transcriber=reader, classifier=reader, extractor=reader)
+            yield DocumentReaders(
+                transcriber=reader, classifier=reader, extractor=reader, templates=LocalTemplateReader(parser)
+            )
 
 
 class LocalReader:
@@ -141,9 +135,13 @@ def _decode_extraction(answer: Any) -> Extraction:
         _decode_share(answer["confidence"]),
         answer["reader"],
         tuple(doubts),
-        None if answer["unseen"] is None else ReviewReason(answer["unseen"]),
+        _decode_unseen(answer["unseen"]),
         boxes=_decode_boxes(answer),
     )
+
+
+def _decode_unseen(value: Any) -> ReviewReason | None:
+    return None if value is None else ReviewReason(value)
 
 
 def _decode_note_type(answer: Any) -> Classification:
@@ -162,8 +160,15 @@ def _decode_trades(answer: Any) -> Extraction:
         _require(all(value is None or isinstance(value, str | bool) for value in trade.values()))
         Trade.from_json(trade).adds_up()  # routing asks this too, and must not fail then
     share = _decode_share(answer["confidence"])
-    reader = answer["reader"]
-    return Extraction(answer["document_type"], fields, share, reader, tuple(doubts), boxes=_decode_boxes(answer))
+    return Extraction(
+        answer["document_type"],
+        fields,
+        share,
+        answer["reader"],
+        tuple(doubts),
+        _decode_unseen(answer["unseen"]),
+        boxes=_decode_boxes(answer),
+    )
 
 
 def _decode_boxes(answer: Any) -> tuple[EvidenceBox, ...]:

@@ -1,4 +1,5 @@
-"""What each tenant may spend on a language model in a day, counted in Postgres by all workers together."""
+"""What each tenant may spend on a language model in a day: counted in Postgres by all workers together, or in memory by
+one run of a command."""
 
 from datetime import date
 
@@ -35,3 +36,22 @@ class PgModelBudget:
     async def return_tokens(self, tenant_id: str, day: date, tokens: int, cost: float) -> None:
         async with acquire_session(self._pool) as conn:
             await conn.execute(_RETURN, tenant_id, day, tokens, cost)
+
+
+class RunModelBudget:
+    """One run of a command may spend what a tenant may in a day. It is not counted among what the workers spend."""
+
+    def __init__(self) -> None:
+        self._tokens = 0
+        self._cost = 0.0
+
+    async def reserve_tokens(
+        self, _tenant_id: str, _day: date, tokens: int, cost: float, *, day_tokens: int, day_cost: float | None
+    ) -> bool:
+        if self._tokens + tokens > day_tokens or (day_cost is not None and self._cost + cost > day_cost):
+            return False
+        self._tokens, self._cost = self._tokens + tokens, self._cost + cost
+        return True
+
+    async def return_tokens(self, _tenant_id: str, _day: date, tokens: int, cost: float) -> None:
+        self._tokens, self._cost = self._tokens - tokens, self._cost - cost

@@ -2,23 +2,26 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
-from ingestion.domain.ocr import add_read_pages, choose_pages
+from ingestion.domain.ocr import ReadPages, add_read_pages, plan_reading
 from ingestion.domain.ocr_turns import OCRTurns
 from ingestion.domain.transcript import TextCell, TextLine, Transcript
 from mailroom_common.parser.pool import ParserPool
 
 OCR_MODULES = ("ingestion.readers.ocr",)
 
+# Of the processor time of a document: for its first page, and for all others.
+_SHARES_OF_PARTS = (0.3, 0.7)
+
 
 class OCRReader:
     """`open_pool` opens the pool of OCR processes, at the first document that needs one: the models take a second and
-    a quarter of a gigabyte, and most sites' documents are digital."""
+    a quarter of a gigabyte, and most sites' documents are digital. `cpu_s` is the processor time of one document."""
 
     def __init__(
         self,
@@ -27,9 +30,11 @@ class OCRReader:
         processes: int,
         max_pages: int,
         languages: Sequence[str],
+        cpu_s: float,
     ) -> None:
         self._open_pool = open_pool
         self._max_pages = max_pages
+        self._cpu_s = cpu_s
         self._languages = languages
         self._turns = OCRTurns(processes, time.monotonic)
         self._pool: ParserPool | None = None
@@ -42,23 +47,31 @@ class OCRReader:
     async def __aexit__(self, *_: object) -> None:
         await self._opened.aclose()
 
-    async def read_pictures(self, file: Path, transcript: Transcript, *, password: str | None = None) -> Transcript:
-        """The transcript with the pages that are pictures.
+    async def read_pictures(
+        self, file: Path, transcript: Transcript, *, password: str | None = None
+    ) -> AsyncGenerator[Transcript, None]:
+        """The transcript with the first page that is a picture, then with the others.
 
         Raises:
             OCRBusy: all processes are taken.
             UnreadableFile, ParserLimitReached, ParserCrashed, Unavailable: as `ParserPool.run_reader`.
         """
+        parts = plan_reading(transcript.pictured_pages, self._max_pages)
         with self._turns.take_turn():
-            pool = await self._find_pool()
-            pages = choose_pages(transcript.pictured_pages, self._max_pages)
-            lines = await pool.run_reader(
-                "ingestion.readers.ocr:read_pictured_pages",
-                file,
-                partial(_decode_lines, pages=frozenset(pages)),
-                arguments={"pages": pages, "languages": [*self._languages], "password": password},
-            )
-        return add_read_pages(transcript, pages, lines)
+            read = ReadPages([])
+            for pages, share in zip(parts, _SHARES_OF_PARTS, strict=False):
+                new = await self._read_pages(file, pages, password, self._cpu_s * share)
+                read += new
+                yield add_read_pages(transcript, read)
+
+    async def _read_pages(self, file: Path, pages: list[int], password: str | None, cpu_s: float) -> ReadPages:
+        pool = await self._find_pool()
+        return await pool.run_reader(
+            "ingestion.readers.ocr:read_pictured_pages",
+            file,
+            partial(_decode_pages, asked=frozenset(pages)),
+            arguments={"pages": pages, "languages": [*self._languages], "password": password, "cpu_s": cpu_s},
+        )
 
     async def _find_pool(self) -> ParserPool:
         async with self._opening:
@@ -67,20 +80,28 @@ class OCRReader:
             return self._pool
 
 
-def _decode_lines(answer: Any, pages: frozenset[int]) -> Sequence[TextLine]:
+def _decode_pages(answer: Any, asked: frozenset[int]) -> ReadPages:
     """Raises ValueError or its like for what our reader does not answer: a file has taken its process over."""
-    return [_decode_line(*line, pages=pages) for line in answer]
+    read, cut, blank = ([_decode_page(page, asked) for page in answer[key]] for key in ("read", "cut", "blank"))
+    if len({*read}) < len(read):
+        raise ValueError("a page that was read twice")
+    return ReadPages(read, [_decode_line(*line, pages=frozenset(read)) for line in answer["lines"]], cut, blank)
+
+
+def _decode_page(page: Any, pages: frozenset[int]) -> int:
+    if type(page) is not int or page not in pages:
+        raise ValueError("a page that was not asked for")
+    return page
 
 
 def _decode_line(page: Any, top: Any, height: Any, cells: Any, *, pages: frozenset[int]) -> TextLine:
-    if page not in pages:
-        raise ValueError("a line of a page that was not asked for")
     decoded = []
-    for text, left, right, confidence in cells:
-        if not isinstance(text, str) or not 0 <= float(confidence) <= 1:
+    for text, left, right, confidences in cells:
+        if not all(0 <= confidence <= 1 for confidence in confidences) or len(confidences) != len(text.split()):
             raise ValueError("our reader does not answer so")
-        decoded.append(TextCell(text, float(left), float(right), min(float(confidence), _CERTAIN_AT_MOST)))
-    return TextLine(page, float(top), float(height), tuple(decoded))
+        each = tuple(min(float(confidence), _CERTAIN_AT_MOST) for confidence in confidences)
+        decoded.append(TextCell(text, float(left), float(right), min(each, default=0.0), each))
+    return TextLine(_decode_page(page, pages), float(top), float(height), tuple(decoded))
 
 
 # 1 is what a text layer says.

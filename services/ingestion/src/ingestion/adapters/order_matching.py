@@ -19,7 +19,11 @@ from ingestion.domain.order_matching import (
 )
 from ingestion.domain.trade import Direction
 from ingestion.domain.trade_ledger import TradeState, read_stored_trade
-from mailroom_common.postgres import DatabaseSession, open_transaction
+from mailroom_common.errors import Retryable
+from mailroom_common.logs import get_logger
+from mailroom_common.postgres import DatabaseSession, acquire_session, open_transaction
+
+log = get_logger()
 
 # The newest orders and trades of a security in one direction: older ones stay as they are.
 _MOST_ORDERS = 300
@@ -78,16 +82,28 @@ class PgOrderMatcher:
         self._tolerances = tolerances
 
     async def match_next(self) -> bool:
-        async with open_transaction(self._pool) as conn:
+        async with acquire_session(self._pool) as conn:
             wanted = await conn.fetchrow(_NEXT)
-            if wanted is None:
-                return False
-            tenant_id, direction = wanted["tenant_id"], wanted["direction"]
+        if wanted is None:
+            return False
+        try:
+            await self._match_requested(wanted)
+        except Retryable:
+            raise
+        except Exception:  # the edge of one security: others are matched, and documents are read
+            # A bug of ours: what is linked of this security stays as it is until something of it changes.
+            log.exception("order_matching_failed", tenant_id=wanted["tenant_id"])
+            async with acquire_session(self._pool) as conn:
+                await conn.execute(_TAKE, wanted["tenant_id"], wanted["direction"], [wanted["instrument_key"]])
+        return True
+
+    async def _match_requested(self, wanted: Any) -> None:
+        tenant_id, direction = wanted["tenant_id"], wanted["direction"]
+        async with open_transaction(self._pool) as conn:
             await lock_ledger(conn, tenant_id)
             keys = await _collect_keys(conn, tenant_id, direction, wanted["instrument_key"])
             await conn.execute(_TAKE, tenant_id, direction, keys)
             await self._match_security(conn, tenant_id, direction, keys)
-        return True
 
     async def _match_security(self, conn: DatabaseSession, tenant_id: str, direction: str, keys: list[str]) -> None:
         order_rows = await conn.fetch(_LIST_ORDERS, tenant_id, direction, keys, _MOST_ORDERS)

@@ -1,6 +1,7 @@
 """Reviews in Postgres: a decision, its evidence and its results in one transaction, and the history of a document."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -10,11 +11,13 @@ from ingestion.adapters.bounded_rows import fetch_bounded
 from ingestion.adapters.document_history import find_newest_reading, insert_decision, keep_standing_version
 from ingestion.adapters.intakes import append_document_event, read_outcome
 from ingestion.adapters.rereads import request_soon
+from ingestion.adapters.supplier_accounts import check_supplier_account, lock_supplier
+from ingestion.adapters.templates import teach_decision
 from ingestion.adapters.trade_ledger import read_trade_marks, record_trades
 from ingestion.domain.archive import is_archived
 from ingestion.domain.document import AttachmentId, DocumentId
 from ingestion.domain.result import build_result
-from ingestion.domain.review import Decision, Review, ReviewRefused, decide, is_reviewable
+from ingestion.domain.review import Decision, HistoryKind, Review, ReviewRefused, decide, is_reviewable
 from ingestion.domain.views import build_history_view
 from ingestion.ports import StaleVersion
 from mailroom_common.events import Profile, ResultStatus
@@ -72,9 +75,10 @@ class PgReviews:
             if not is_reviewable(ResultStatus(standing["status"])):
                 raise ReviewRefused("It is not read yet.")
             await keep_standing_version(conn, document_id)
-            decision = await _decide(conn, standing, review)
+            decision = await _check_account(conn, tenant_id, await _decide(conn, standing, review))
             decided = await _write_decision(conn, document_id, decision)
             await insert_decision(conn, decided, decision, review)
+            await teach_decision(conn, standing, decided, decision)
             await record_trades(conn, decided)
             await append_results(conn, self._outbox, decided, self._clock())
             await append_document_event(conn, decided)
@@ -133,6 +137,14 @@ async def _decide(conn: DatabaseSession, standing: Any, review: Review) -> Decis
     reading = await find_newest_reading(conn, standing["document_id"])
     read = {} if reading is None else {**(reading.extraction or {}), "document_type": reading.document_type}
     return decide(review, read_outcome(standing), profile=Profile(standing["profile"]), read=read)
+
+
+async def _check_account(conn: DatabaseSession, tenant_id: str, decision: Decision) -> Decision:
+    """Who corrects one field has not said that the account is right as well; who confirms has."""
+    if decision.kind is HistoryKind.CORRECTED:
+        return replace(decision, outcome=await check_supplier_account(conn, tenant_id, decision.outcome))
+    await lock_supplier(conn, tenant_id, decision.outcome)
+    return decision
 
 
 async def _write_decision(conn: DatabaseSession, document_id: str, decision: Decision) -> Any:

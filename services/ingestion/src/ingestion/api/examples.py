@@ -30,8 +30,49 @@ _HISTORY_ENTRY = {
 _BOX = {"field": "total_gross", "page": 1, "x": 482.0, "y": 611.5, "width": 51.3, "height": 11.0}
 _ONE = {**_DOCUMENT, "evidence": {"unit": "pt", "origin": "top_left", "boxes": [_BOX]}, "attachments": []}
 
+_CHANGED_ACCOUNT = {
+    **_DOCUMENT,
+    "status": "needs_review",
+    "review_reason": "iban_changed",
+    "extraction": {
+        **_DOCUMENT["extraction"],
+        "iban": "FR1420041010050500013M02606",
+        "known_ibans": ["DE88200800000970375700"],
+    },
+    "confidence": 1.0,
+    "reader": "e-invoice/1",
+}
+
+_READ_BY_TEMPLATE = {
+    **_DOCUMENT,
+    "extraction": {
+        **_DOCUMENT["extraction"],
+        "template": {"id": "0d6f4c5e-2f0c-4a53-9c57-3b0e6a4f8f21", "fields": ["invoice_number", "total_gross"]},
+    },
+    "confidence": 0.9,
+    "reader": "layout-rules/1+template/1",
+}
+
 HISTORY_EXAMPLE = _answer({"items": [_HISTORY_ENTRY], "next_cursor": None})
 LIST_EXAMPLE = _answer({"items": [_DOCUMENT], "next_cursor": None})
-DOCUMENT_EXAMPLE = _answer(_ONE)
+DOCUMENT_EXAMPLE: dict[int | str, dict[str, Any]] = {
+    200: {
+        "content": {
+            "application/json": {
+                "examples": {
+                    "completed": {"value": _ONE},
+                    "template": {
+                        "summary": "Read by what an earlier review has taught",
+                        "value": {**_ONE, **_READ_BY_TEMPLATE},
+                    },
+                    "iban_changed": {
+                        "summary": "To be paid to an account that is new for its supplier",
+                        "value": {**_ONE, **_CHANGED_ACCOUNT},
+                    },
+                }
+            }
+        }
+    }
+}
 UPLOAD_EXAMPLE = _answer({**_ONE, "status": "pending", "extraction": None, "evidence": None}, 201)
 ACCEPTED_EXAMPLE = _answer(_ONE, 202)

@@ -11,12 +11,12 @@ from ingestion.api.trade_fields import ISIN, SecurityCode, TradeCurrency
 from ingestion.domain.trade import Direction
 from ingestion.ports import NewOrder
 
-_FIRST_DAY = date(1970, 1, 1)
+_FIRST_DAY, _LAST_DAY = date(1970, 1, 1), date(2199, 12, 31)
 
 
 def _require_plausible_day(day: date) -> date:
-    if day < _FIRST_DAY:
-        raise ValueError(f"no order is from before {_FIRST_DAY}")
+    if not _FIRST_DAY <= day <= _LAST_DAY:
+        raise ValueError(f"a day from {_FIRST_DAY} to {_LAST_DAY} is needed")
     return day
 
 

@@ -5,19 +5,16 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime
 from secrets import token_hex
 
-import asyncpg
-
-from ingestion.adapters.local_reader import ReaderRunner
-from ingestion.adapters.model_budget import PgModelBudget
 from ingestion.adapters.page_checker import ParserPageChecker
+from ingestion.adapters.reader_runner import ReaderRunner
 from ingestion.handlers.assist_reading import ModelLimits, ReadingAssistant
-from ingestion.ports import LanguageModel
+from ingestion.ports import LanguageModel, ModelBudget
 from ingestion.settings import LanguageModelSettings
 
 
 @asynccontextmanager
 async def open_assistant(
-    settings: LanguageModelSettings, pool: asyncpg.Pool, parser: ReaderRunner, *, clock: Callable[[], datetime]
+    settings: LanguageModelSettings, budget: ModelBudget, parser: ReaderRunner, *, clock: Callable[[], datetime]
 ) -> AsyncIterator[ReadingAssistant | None]:
     """None where no document is to have a model: then its client is not even imported."""
     uses = settings.llm_uses
@@ -27,7 +24,7 @@ async def open_assistant(
     async with open_model(settings) as model:
         yield ReadingAssistant(
             model,
-            PgModelBudget(pool),
+            budget,
             ParserPageChecker(parser),
             uses=uses,
             limits=build_limits(settings),

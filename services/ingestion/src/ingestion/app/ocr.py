@@ -19,6 +19,7 @@ def build_ocr_reader(
         processes=settings.ocr_processes,
         max_pages=settings.ocr_pages,
         languages=settings.ocr_language_list,
+        cpu_s=settings.ocr_cpu_s,
     )
 
 

@@ -10,6 +10,8 @@ import sys
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,15 +19,19 @@ from typing import Any
 import orjson
 
 from ingestion.adapters.local_reader import READER_MODULES, open_local_readers
+from ingestion.adapters.model_budget import RunModelBudget
 from ingestion.adapters.ocr_reader import OCRReader
+from ingestion.app.language_model import open_assistant
 from ingestion.app.ocr import build_ocr_reader, open_ocr_pool
 from ingestion.domain import routing
 from ingestion.domain.document import DocumentOutcome
 from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.transcript import Transcript
+from ingestion.handlers.assist_reading import ReadingAssistant
 from ingestion.handlers.read_document import ReadingPurpose
 from ingestion.handlers.read_pictures import read_document_with_pictures
-from ingestion.settings import OCRSettings
+from ingestion.ports import FetchedFile
+from ingestion.settings import LanguageModelSettings, OCRSettings
 from mailroom_common.errors import SettingsError
 from mailroom_common.events import Profile
 from mailroom_common.parser import ParserCrashed, ParserLimitReached, ParserLimits, UnreadableFile
@@ -45,7 +51,9 @@ def main(arguments: Sequence[str]) -> int:
     """
     options = _parse_arguments(arguments)
     try:
-        return asyncio.run(_read_and_print(options.files, Profile(options.profile), with_text=options.text))
+        return asyncio.run(
+            _read_and_print(options.files, Profile(options.profile), with_text=options.text, tenant_id=options.model)
+        )
     except SettingsError as error:
         sys.stderr.write(f"{error}\n")
         return EXIT_SETTINGS
@@ -55,22 +63,64 @@ def _parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m ingestion read", description=__doc__)
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
     parser.add_argument("--profile", choices=[profile.value for profile in Profile], default=Profile.INVOICE.value)
+    parser.add_argument("--model", metavar="TENANT", help="ask the language model as for a document of this tenant")
     parser.add_argument("--text", action="store_true", help="with the lines of text that were read")
     return parser.parse_args(arguments)
 
 
-async def _read_and_print(files: Sequence[Path], profile: Profile, *, with_text: bool) -> int:
+async def _read_and_print(files: Sequence[Path], profile: Profile, *, with_text: bool, tenant_id: str | None) -> int:
     failed = False
     async with (
         open_reading_pool(load_settings(ParserSettings)) as pool,
         open_ocr_reader(load_settings(OCRSettings), load_settings(ParserSettings)) as ocr,
+        _open_second_reader(pool, tenant_id) as second,
     ):
         for file in files:
-            reading = await read_file(pool, file, profile, with_text=with_text, ocr=ocr)
+            reading = await read_file(pool, file, profile, with_text=with_text, ocr=ocr, second=second)
             failed = failed or "error" in reading
             sys.stdout.write(f"{orjson.dumps(reading).decode()}\n")
             sys.stdout.flush()
     return EXIT_FAILED if failed else 0
+
+
+@dataclass(frozen=True, slots=True)
+class SecondReader:
+    """The language model, as it is asked for a tenant's documents."""
+
+    assistant: ReadingAssistant
+    tenant_id: str
+
+    async def read_again(
+        self, file: Path, profile: Profile, outcome: DocumentOutcome, transcript: Transcript
+    ) -> DocumentOutcome:
+        document = _NamedFile(str(file), self.tenant_id, profile)
+        fetched = FetchedFile(file, "", transcript.content_type)
+        return await self.assistant.assist_outcome(document, fetched, outcome, transcript)
+
+
+@dataclass(frozen=True, slots=True)
+class _NamedFile:
+    document_id: str
+    tenant_id: str
+    profile: Profile
+
+
+@asynccontextmanager
+async def _open_second_reader(pool: ParserPool, tenant_id: str | None) -> AsyncIterator[SecondReader | None]:
+    """None where nobody asked for the model.
+
+    Raises:
+        SettingsError: the settings name no documents that it reads.
+    """
+    if tenant_id is None:
+        yield None
+        return
+    async with open_assistant(
+        load_settings(LanguageModelSettings), RunModelBudget(), pool, clock=lambda: datetime.now(UTC)
+    ) as assistant:
+        if assistant is None:
+            raise SettingsError("MAILROOM_LLM_USE is empty: no document is read by a language model")
+        yield SecondReader(assistant, tenant_id)
 
 
 @asynccontextmanager
@@ -107,13 +157,21 @@ async def open_ocr_reader(settings: OCRSettings, parser: ParserSettings) -> Asyn
 
 
 async def read_file(
-    pool: ParserPool, file: Path, profile: Profile, *, with_text: bool = False, ocr: OCRReader | None = None
+    pool: ParserPool,
+    file: Path,
+    profile: Profile,
+    *,
+    with_text: bool = False,
+    ocr: OCRReader | None = None,
+    second: SecondReader | None = None,
 ) -> dict[str, Any]:
-    """What the worker would make of a file, or `error`: why the file could not be opened. `ocr` None: switched off."""
+    """What the worker would make of a file, or `error`: why the file could not be opened. `ocr`, `second` None: off."""
     if (error := _find_error(file)) is not None:
         return {"file": str(file), "error": error}
     begun = time.perf_counter()
     outcome, transcript = await _read_confined(pool, ocr, file, profile)
+    if second is not None and transcript is not None and outcome.reason is not ReviewReason.OCR_UNCERTAIN:
+        outcome = await second.read_again(file, profile, outcome, transcript)
     return _describe(file, outcome, transcript, time.perf_counter() - begun, with_text=with_text)
 
 

@@ -16,10 +16,13 @@ from ingestion.adapters.document_passwords import PasswordSweeper
 from ingestion.adapters.intakes import PgIntakeStore
 from ingestion.adapters.leases import PgDocumentLeases
 from ingestion.adapters.local_reader import READER_MODULES, READER_REASONS, open_local_readers
+from ingestion.adapters.model_budget import PgModelBudget
 from ingestion.adapters.notify_listener import NotifyListener
 from ingestion.adapters.ocr_reader import OCRReader
 from ingestion.adapters.order_matching import PgOrderMatcher
 from ingestion.adapters.rereads import PgRereads
+from ingestion.adapters.supplier_accounts import PgSupplierBackfill
+from ingestion.adapters.templates import PgTemplates
 from ingestion.adapters.trade_announcements import PgTradeAnnouncements
 from ingestion.adapters.uploads import UploadSweeper
 from ingestion.app.language_model import open_assistant
@@ -30,17 +33,20 @@ from ingestion.domain.lanes import LaneSchedule
 from ingestion.domain.order_matching import OrderTolerances
 from ingestion.handlers.archive_document import PDFArchiver
 from ingestion.handlers.assist_reading import ReadingAssistant
+from ingestion.handlers.learn_template import TemplateTeacher
 from ingestion.handlers.process_document import DocumentProcessor
 from ingestion.handlers.record_attachment import AttachmentRecorder
-from ingestion.ports import Channel, DocumentBlobs, DocumentLeases, DocumentReaders
+from ingestion.ports import Channel, DocumentBlobs, DocumentLeases, DocumentReaders, Templates
 from ingestion.settings import WorkerSettings
 from ingestion.worker_loops import (
     run_backlog_report,
     run_document_worker,
     run_event_numbering,
     run_event_retention,
+    run_lessons,
     run_order_matching,
     run_password_sweep,
+    run_supplier_backfill,
     run_trade_announcements,
     run_upload_sweep,
 )
@@ -111,10 +117,10 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
         dead_letters = DeadLetterWriter(producer, process.name)
         consumer = _build_consumer(settings, recorder, codec, schemas, dead_letters)
         process.health.add_readiness("kafka", consumer.check_readiness)
-        assistant = await stack.enter_async_context(open_assistant(settings, pool, parser, clock=utc_now))
-        processor = _build_processor(
-            settings, leases, blobs, partial(open_local_readers, parser), pictures, assistant, providers
-        )
+        budget = PgModelBudget(pool)
+        assistant = await stack.enter_async_context(open_assistant(settings, budget, parser, clock=utc_now))
+        templates, open_readers = PgTemplates(pool), partial(open_local_readers, parser)
+        processor = _build_processor(settings, leases, blobs, open_readers, pictures, assistant, providers, templates)
         # Documents whose answer is awaited, and those in OCR, hold no parser process: others are read meanwhile.
         loops = settings.parser_processes + settings.ocr_processes
         loops += settings.llm_concurrent if assistant is not None else 0
@@ -132,6 +138,8 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
             tasks.create_task(run_backlog_report(leases, stopping))
             tasks.create_task(run_event_retention(events, timedelta(days=settings.document_event_days), stopping))
             tasks.create_task(run_upload_sweep(UploadSweeper(pool, blob_store), stopping))
+            tasks.create_task(run_supplier_backfill(PgSupplierBackfill(pool), stopping))
+            tasks.create_task(run_lessons(TemplateTeacher(templates, templates, blobs, open_readers), stopping))
             tasks.create_task(run_password_sweep(PasswordSweeper(pool), stopping))
             for number in range(loops):
                 schedule = LaneSchedule(number, loops)
@@ -198,6 +206,7 @@ def _build_processor(
     pictures: OCRReader | None,
     assistant: ReadingAssistant | None,
     providers: Sequence[ProviderPackage],
+    templates: Templates,
 ) -> DocumentProcessor:
     return DocumentProcessor(
         leases,
@@ -220,4 +229,5 @@ def _build_processor(
         clock=utc_now,
         pictures=pictures,
         assistant=assistant,
+        templates=templates,
     )

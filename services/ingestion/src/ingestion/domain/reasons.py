@@ -6,7 +6,7 @@ from enum import StrEnum
 class DocumentSkipReason(StrEnum):
     NOT_AN_INVOICE = "not_an_invoice"  # classified as something that this doc source is not for
     NO_TRADE = "no_trade"  # for a doc source of trades: it says what it is, and that is no trade
-    NOT_A_DOCUMENT = "not_a_document"  # by its bytes it is no PDF, PNG, JPEG or TIFF
+    NOT_A_DOCUMENT = "not_a_document"  # no PDF, PNG, JPEG or TIFF by its bytes, or an icon
     REJECTED = "rejected"  # a person said that it is nothing for this doc source
 
 
@@ -19,6 +19,7 @@ class ReviewReason(StrEnum):
     TRADES_NOT_READ = "trades_not_read"  # it names securities that no trade which was read is in
     TRADE_CANCELLED = "trade_cancelled"  # it takes a trade back, which a person has to find
     PAGE_AND_XML_DISAGREE = "page_and_xml_disagree"  # the page of an e-invoice contradicts its XML
+    IBAN_CHANGED = "iban_changed"  # to be paid to an account that is new for a supplier who is known with another one
     EXTRACTION_TOO_LARGE = "extraction_too_large"  # more lines, or longer texts, than a result can carry
     PASSWORD_REQUIRED = "password_required"  # it is locked, and nobody has given its password  # noqa: S105
     PASSWORD_WRONG = "password_wrong"  # it is locked, and the password that was given does not open it  # noqa: S105
@@ -35,7 +36,7 @@ class ReviewReason(StrEnum):
     XML_UNREADABLE = "xml_unreadable"  # an e-invoice's XML that cannot be read, whatever its page says
     IMAGE_NEEDS_OCR = "image_needs_ocr"  # a picture, and OCR is switched off or found no text on it
     OCR_UNCERTAIN = "ocr_uncertain"  # read off a picture, and a field that matters is not certain
-    READERS_DISAGREE = "readers_disagree"  # rules and language model read a field, or the kind of document, differently
+    READERS_DISAGREE = "readers_disagree"  # two of rules, template and language model read a field differently
     # A language model read a value that is not on the page, or a total that no sum confirms.
     MODEL_UNCONFIRMED = "model_unconfirmed"
     NO_READER_YET = "no_reader_yet"  # nothing reads documents of this profile yet

@@ -7,8 +7,10 @@ from typing import Any
 
 from ingestion.domain.document import FINAL_STATUSES, DocumentOutcome
 from ingestion.domain.invoice import INVOICE, Invoice
+from ingestion.domain.layout_template import TEMPLATE_EVIDENCE
 from ingestion.domain.reasons import DocumentSkipReason
 from ingestion.domain.routing import Extraction, route_extraction
+from ingestion.domain.supplier_accounts import KNOWN_IBANS
 from ingestion.domain.trade import CONTRACT_NOTE, TRADE_DOCUMENT_TYPES
 from ingestion.domain.trade_correction import list_trade_changes, write_trades
 from mailroom_common.events import Profile, ResultStatus
@@ -16,8 +18,9 @@ from mailroom_common.events import Profile, ResultStatus
 _USUAL_TYPES = {Profile.INVOICE: INVOICE, Profile.CONTRACT_NOTE: CONTRACT_NOTE}
 # The reader of fields that nothing was read of.
 _NO_READER = "review"
-# What the page says beside the XML, and a language model beside the rules: settled by a decision.
-_NOT_FIELDS = frozenset({"page_values", "model_values"})
+# What the page says beside the XML, a language model beside the rules, earlier documents beside the account: settled
+# by a decision.
+_NOT_FIELDS = frozenset({"page_values", "model_values", "template_values", TEMPLATE_EVIDENCE, KNOWN_IBANS})
 
 
 class ReviewAction(StrEnum):

@@ -126,7 +126,7 @@ def route_extraction(extraction: Extraction, unread: Sequence[ReviewReason] = ()
 
 def _find_review_reason(extraction: Extraction, unread: Sequence[ReviewReason]) -> ReviewReason | None:
     if extraction.document_type in TRADE_DOCUMENT_TYPES:
-        return find_trade_review_reason(extraction.fields, extraction.doubts, unread)
+        return find_trade_review_reason(extraction.fields, extraction.doubts, unread) or extraction.unseen
     if extraction.doubts:
         return ReviewReason.PAGE_AND_XML_DISAGREE
     if (xml_trouble := next((reason for reason in unread if reason in _XML_TROUBLES), None)) is not None:

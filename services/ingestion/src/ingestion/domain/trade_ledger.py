@@ -6,7 +6,8 @@ statement settles all that are alike anew, and a cancellation may come before it
 
 from collections import defaultdict, deque
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
@@ -24,6 +25,7 @@ from ingestion.domain.trade_matching import (
 
 # Alike in direction, quantity and day; each is compared with all before it.
 MAX_ALIKE = 200
+_MOST_DIGITS = 24  # of an amount or a quantity
 
 
 class TradeState(StrEnum):
@@ -237,8 +239,16 @@ def _settle_uncompared(entry: LedgerEntry, first: LedgerEntry) -> TradeJudgement
 
 
 def read_stored_trade(fields: Mapping[str, Any]) -> Trade:
-    """As a document of any age has it: what a version before did not read is unknown."""
-    return Trade.from_json({**dict.fromkeys(TRADE_FIELDS), "is_cancellation": False, **fields})
+    """As a document of any age has it: what a version before did not read is unknown, and so is a number that no trade
+    has, which would compare with nothing."""
+    trade = Trade.from_json({**dict.fromkeys(TRADE_FIELDS), "is_cancellation": False, **fields})
+    numbers = {name: getattr(trade, name) for name in TRADE_FIELDS if isinstance(getattr(trade, name), Decimal)}
+    unknown: dict[str, Any] = {name: None for name, number in numbers.items() if not _is_plausible(number)}
+    return replace(trade, **unknown)
+
+
+def _is_plausible(number: Decimal) -> bool:
+    return number.is_finite() and number.adjusted() < _MOST_DIGITS and len(number.as_tuple().digits) <= _MOST_DIGITS
 
 
 def align_trades(known: Sequence[tuple[str, Trade]], stated: Sequence[Trade]) -> list[str | None]:

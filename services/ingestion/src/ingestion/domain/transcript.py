@@ -44,13 +44,21 @@ def detect_content_type(head: bytes) -> str | None:
 class TextCell:
     """Text without a wide gap in it: a word group, a table's cell. Left and right edge in points.
 
-    `confidence` is that of its least certain word, where it was read off a picture; what a text layer says is certain.
+    `confidence` is that of its least certain word, where it was read off a picture, and `word_confidences` has that of
+    each; what a text layer says is certain.
     """
 
     text: str
     left: float
     right: float
     confidence: float = 1.0
+    word_confidences: tuple[float, ...] = ()
+
+    def list_words(self) -> list[tuple[str, float]]:
+        """Its words, each as certain as it was read."""
+        words = self.text.split()
+        each = self.word_confidences if len(self.word_confidences) == len(words) else [self.confidence] * len(words)
+        return list(zip(words, each, strict=True))
 
 
 @dataclass(frozen=True)
@@ -120,7 +128,7 @@ class Transcript:
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
         lines = tuple(
-            TextLine(page, top, height, tuple(TextCell(*values) for values in cells))
+            TextLine(page, top, height, tuple(_build_cell(*values) for values in cells))
             for page, top, height, cells in value["lines"]
         )
         unread = tuple(ReviewReason(reason) for reason in value["unread"])
@@ -128,6 +136,12 @@ class Transcript:
         return cls(value["content_type"], value["pages"], lines, value["e_invoice"], unread, pictured, starts)
 
 
-def _list_cell_values(cell: TextCell) -> list[str | float]:
-    values: list[str | float] = [cell.text, cell.left, cell.right]
-    return values if cell.confidence == 1.0 else [*values, cell.confidence]
+def _list_cell_values(cell: TextCell) -> list[Any]:
+    values: list[Any] = [cell.text, cell.left, cell.right]
+    return values if cell.confidence == 1.0 else [*values, cell.confidence, list(cell.word_confidences)]
+
+
+def _build_cell(
+    text: str, left: float, right: float, confidence: float = 1.0, word_confidences: Iterable[float] = ()
+) -> TextCell:
+    return TextCell(text, left, right, confidence, tuple(word_confidences))

@@ -43,6 +43,8 @@ INCOME_TITLE = match_any(
     r"\bdividend\s?(?:nota|uitkering|betaling)\b|\bpagamento\s+de\s+dividendos\b|\budbytte-?\s?meddelelse\b",
 )
 TRANSFER_TITLE = match_any(
+    r"\A\W*(?:(?:jahres)?steuerbescheinigung\b(?!\s+folgt)|tax\s+(?:voucher|certificate)\b|certificado\s+fiscal\b|imprim[ée]\s+fiscal)",
+    r"\b(?:einladung\s+zur\s+hauptversammlung|(?:annual|extraordinary)\s+general\s+meeting|assembl[ée]e\s+g[ée]n[ée]rale|junta\s+general\s+de\s+accionistas|convocazione\s+(?:di\s+)?assemblea|algemene\s+vergadering|assembleia\s+geral)\b",
     r"\b(?:depot|wertpapier)-?\s?(?:[üu]ber?trag|umbuchung|ein(?:gang|buchung|lieferung)|aus(?:gang|buchung|lieferung))",
     r"\b[üu]e?bertrag\s+(?:eingang|ausgang)\b|\banschaffungsdaten\b|\bverlustverrechnung\b",
     r"\b(?:kapitalma(?:ß|ss)nahme|fusion|spin-?\s?off|aktiensplit|umtausch|stock\s+split|merger)\b(?=\W*$|\s+von\b|\s*:)",
@@ -61,7 +63,8 @@ NO_TRADE_WORD = match_any(
 STATEMENT_TITLE = match_any(
     r"\b(?:konto|depot|rechnungs)-?\s?(?:auszug|abschluss|abrechnung)\b|\bfinanzreport\b|\bdepot(?:[üu]bersicht|bestand)\b",
     r"\b(?:account|activity|income|portfolio|monthly|quarterly|annual|daily|bank|brokerage|trading)\s+statement\b",
-    r"\bstatement\s+of\s+(?:account|holdings|transactions)\b",
+    r"\bstatement\s+of\s+(?:account|holdings|transactions)\b|\bportfolio\s+(?:valuation|summary|overview)\b",
+    r"\b(?:verm[öo]gens(?:[üu]bersicht|aufstellung)|posici[óo]n\s+de\s+valores|situazione\s+titoli|portefeuille\s?overzicht|posi[çc][ãa]o\s+de\s+t[íi]tulos)\b",
     r"\brelev[ée]\s+(?:de\s+)?(?:compte|portefeuille|titres|op[ée]rations)\b",
     r"\bextracto\s+(?:de\s+)?(?:cuenta|valores|movimientos)\b|\bestratto\s+conto\b|\brekeningoverzicht\b|\bdagafschrift\b",
     r"\bextrato\s+(?:de\s+)?(?:conta|movimentos)\b|\bkontoudtog\b|\bkontoudskrift\b|\bkontoutdrag\b|\bwyci[ąa]g\s+z\s+(?:konta|rachunku)\b",

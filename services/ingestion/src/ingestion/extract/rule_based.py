@@ -50,7 +50,7 @@ def extract_invoice(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
     doubt = ReviewReason.OCR_UNCERTAIN if is_uncertain else None
     if contradict_each_other(parts):
         doubt = ReviewReason.SEVERAL_INVOICES
-    confidence = _estimate_confidence(part.invoice)
+    confidence = estimate_confidence(part.invoice)
     return {
         "document_type": part.kind,
         "extraction": part.invoice.to_json(),
@@ -90,7 +90,7 @@ def _list_pages_to_compare(transcript: Transcript) -> list[Transcript]:
     return [part.transcript for part in list_invoice_parts(transcript)] or split_parts(transcript)[:1] or [transcript]
 
 
-def _estimate_confidence(invoice: Invoice) -> float:
+def estimate_confidence(invoice: Invoice) -> float:
     """The share of the fields that matter most, by weight; totals that were never checked by a sum count for less."""
     known = sum(weight for name, weight in _FIELD_WEIGHTS.items() if getattr(invoice, name) is not None)
     checked = {True: 0.95, None: 0.8, False: 0.4}[invoice.totals_add_up()]

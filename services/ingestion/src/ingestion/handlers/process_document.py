@@ -17,6 +17,7 @@ from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.trade import Trade
 from ingestion.handlers.archive_document import LeaseLost, PDFArchiver
 from ingestion.handlers.assist_reading import ReadingAssistant
+from ingestion.handlers.read_by_templates import TenantTemplates
 from ingestion.handlers.read_document import ReadingPurpose
 from ingestion.handlers.read_pictures import read_document_with_pictures
 from ingestion.ports import (
@@ -25,6 +26,7 @@ from ingestion.ports import (
     DocumentReaders,
     FetchedFile,
     PictureReader,
+    Templates,
 )
 from mailroom_common.blobs import BlobNotFound
 from mailroom_common.errors import Fatal, MailroomError, Retryable
@@ -47,7 +49,7 @@ class BlobMismatch(Retryable):
 
 class DocumentProcessor:
     """`renew_every_s` is well below the length of a lease. `clock` gives aware UTC datetimes. `assistant` asks a
-    language model, None where no document is to have one."""
+    language model, None where no document is to have one; `templates` are what reviews have taught."""
 
     def __init__(
         self,
@@ -62,6 +64,7 @@ class DocumentProcessor:
         clock: Callable[[], datetime],
         pictures: PictureReader | None = None,
         assistant: ReadingAssistant | None = None,
+        templates: Templates | None = None,
     ) -> None:
         self._leases = leases
         self._blobs = blobs
@@ -70,6 +73,7 @@ class DocumentProcessor:
         self._router = router
         self._archiver = archiver
         self._assistant = assistant
+        self._templates = templates
         self._attempts = attempts
         self._renew_every_s = renew_every_s
         self._clock = clock
@@ -173,7 +177,7 @@ class DocumentProcessor:
         if (without_reader := routing.route_without_reader(lease.profile)) is not None:
             return without_reader
         try:
-            purpose = ReadingPurpose(lease.profile, lease.doc_source_id, self._router)
+            purpose = ReadingPurpose(lease.profile, lease.doc_source_id, self._router, self._bind_templates(lease))
             open_readers = partial(self._open_readers, lease.profile)
             password = None if lease.password is None else lease.password.text
             reading = await read_document_with_pictures(
@@ -192,6 +196,9 @@ class DocumentProcessor:
             # The file ended its parser process; it goes to review and is not read again.
             log.warning("reader_crashed", document_id=lease.document_id, reason=str(error))
             return routing.route_unreadable(ReviewReason.READER_CRASHED)
+        if reading.pictures_error is not None:
+            # A picture ended its OCR process or reached its limit; the document goes to review with what was read.
+            log.warning("pictures_not_read", document_id=lease.document_id, reason=str(reading.pictures_error))
         # What a picture shows with doubt, a model that is given those very words cannot confirm. What its sender has
         # locked is shown to nobody else.
         is_for_us_alone = lease.password is not None or reading.outcome.reason is ReviewReason.OCR_UNCERTAIN
@@ -202,20 +209,24 @@ class DocumentProcessor:
         assisted = replace(assisted, boxes=reading.outcome.boxes)
         return self._router.require_confidence(assisted, lease.doc_source_id)
 
+    def _bind_templates(self, lease: DocumentLease) -> TenantTemplates | None:
+        return None if self._templates is None else TenantTemplates(self._templates, lease.tenant_id)
+
     async def _finish_document(self, lease: DocumentLease, outcome: DocumentOutcome) -> None:
         if lease.former is not None:
             await self._finish_reread(lease, outcome, lease.former)
             return
-        if not await self._leases.finish_document(lease, outcome):
+        finished = await self._leases.finish_document(lease, outcome)
+        if finished is None:
             raise LeaseLost(lease.document_id)
-        INGESTION_DOCUMENTS_FINISHED.labels(outcome.status.value, outcome.reason or "").inc()
+        INGESTION_DOCUMENTS_FINISHED.labels(finished.status.value, finished.reason or "").inc()
         log.info(
             "document_finished",
             document_id=lease.document_id,
             doc_source_id=lease.doc_source_id,
-            status=outcome.status.value,
-            reason=outcome.reason,
-            reader=outcome.reader,
+            status=finished.status.value,
+            reason=finished.reason,
+            reader=finished.reader,
             attempt=lease.attempt,
         )
 
@@ -227,16 +238,17 @@ class DocumentProcessor:
         standing = outcome if outcome.takes_place_of(former) else former
         if standing is former and outcome.archive_path is not None:
             standing = former.with_archive_path(outcome.archive_path)
-        if not await self._leases.finish_document(lease, standing):
+        finished = await self._leases.finish_document(lease, standing)
+        if finished is None:
             raise LeaseLost(lease.document_id)
-        ending = "failed" if not outcome.takes_place_of(former) else "unchanged" if standing == former else "changed"
+        ending = "failed" if not outcome.takes_place_of(former) else "unchanged" if finished == former else "changed"
         INGESTION_DOCUMENTS_REREAD.labels(ending).inc()
         log.info(
             "reread_finished",
             document_id=lease.document_id,
             doc_source_id=lease.doc_source_id,
             ending=ending,
-            status=standing.status.value,
+            status=finished.status.value,
             reason=outcome.reason,
             reader=outcome.reader,
         )

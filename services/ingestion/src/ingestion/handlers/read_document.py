@@ -9,26 +9,32 @@ from pathlib import Path
 from ingestion.domain import routing
 from ingestion.domain.document import DocumentOutcome
 from ingestion.domain.extraction_router import ExtractionRouter
+from ingestion.domain.routing import Extraction
 from ingestion.domain.transcript import Transcript
+from ingestion.handlers.read_by_templates import TenantTemplates, read_by_templates
 from ingestion.ports import DocumentReaders
+from mailroom_common.errors import Rejected
 from mailroom_common.events import Profile
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentReading:
-    """Where a document goes, and the text that was read for it."""
+    """Where a document goes, and the text that was read for it. `pictures_error` ended OCR before all was read."""
 
     outcome: DocumentOutcome
     transcript: Transcript
+    pictures_error: Rejected | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ReadingPurpose:
-    """What a document is read for, and how it is routed then. `doc_source_id` None: it came from none."""
+    """What a document is read for, and how it is routed then. `doc_source_id` None: it came from none. `templates`
+    None: no tenant's."""
 
     profile: Profile = Profile.INVOICE
     doc_source_id: str | None = None
     router: ExtractionRouter = field(default_factory=ExtractionRouter)
+    templates: TenantTemplates | None = None
 
 
 _AS_INVOICE = ReadingPurpose()
@@ -52,7 +58,14 @@ async def read_transcript(
     if not transcript.lines and transcript.e_invoice is None:
         return routing.route_without_text(transcript)
     classification = await readers.classifier.classify_transcript(transcript)
-    if classification.document_type is None:
+    taught = await read_by_templates(readers, transcript, purpose.templates)
+    if classification.document_type is None and not _is_whole(taught):
         return purpose.router.route_unwanted(purpose.profile, classification, transcript)
-    extraction = await readers.extractor.extract_fields(transcript)
+    extraction = taught or await readers.extractor.extract_fields(transcript)
     return purpose.router.route_extraction(extraction, transcript.unread, purpose.doc_source_id)
+
+
+def _is_whole(taught: Extraction | None) -> bool:
+    """Whether a template found an invoice where the general rules see none: suppliers send other letters as well."""
+    fields = {} if taught is None else taught.fields
+    return fields.get("invoice_number") is not None and fields.get("total_gross") is not None

@@ -1,12 +1,17 @@
 """Reading one document whose pages may be pictures: its text layer first, then OCR for what that leaves open."""
 
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, aclosing
+from dataclasses import replace
 from pathlib import Path
 
 from ingestion.domain.ocr import needs_ocr
+from ingestion.domain.reasons import ReviewReason
+from ingestion.domain.transcript import Transcript
 from ingestion.handlers.read_document import DocumentReading, ReadingPurpose, read_document, read_transcript
 from ingestion.ports import DocumentReaders, PictureReader
+from mailroom_common.errors import Rejected
+from mailroom_common.parser import ParserCrashed, ParserLimitReached
 
 
 async def read_document_with_pictures(
@@ -20,16 +25,43 @@ async def read_document_with_pictures(
     """`pictures` is None where OCR is switched off; `password` opens a locked file.
 
     The parser process of the first look is given back before OCR begins: a digital document may have it meanwhile.
+    Pictures are read until the document is whole. A picture that ends its OCR process costs what it shows, and not what
+    was read beside it.
 
     Raises:
         OCRBusy: a picture has to be read, and all OCR processes are taken.
-        UnreadableFile, ParserLimitReached, ParserCrashed: as `read_document`.
+        UnreadableFile, ParserLimitReached, ParserCrashed: as `read_document`; of OCR only the crash of a process that
+            something else killed.
     """
     purpose = purpose or ReadingPurpose()
     async with open_readers() as readers:
         reading = await read_document(readers, file, purpose, password=password)
     if pictures is None or not needs_ocr(reading.outcome, reading.transcript):
         return reading
-    transcript = await pictures.read_pictures(file, reading.transcript, password=password)
+    try:
+        async with aclosing(pictures.read_pictures(file, reading.transcript, password=password)) as transcripts:
+            async for transcript in transcripts:
+                reading = await _read_again(open_readers, transcript, purpose)
+                if not needs_ocr(reading.outcome, transcript):
+                    break
+    except ParserLimitReached as error:
+        return _leave_to_person(reading, ReviewReason.READER_LIMIT, error)
+    except ParserCrashed as error:
+        if error.killed:
+            raise  # another process killed it: the next attempt may do better
+        return _leave_to_person(reading, ReviewReason.READER_CRASHED, error)
+    return reading
+
+
+async def _read_again(
+    open_readers: Callable[[], AbstractAsyncContextManager[DocumentReaders]],
+    transcript: Transcript,
+    purpose: ReadingPurpose,
+) -> DocumentReading:
     async with open_readers() as readers:
         return DocumentReading(await read_transcript(readers, transcript, purpose), transcript)
+
+
+def _leave_to_person(reading: DocumentReading, reason: ReviewReason, error: Rejected) -> DocumentReading:
+    """It is open: what is whole needs no picture. What was read of it until then is shown."""
+    return replace(reading, outcome=replace(reading.outcome, reason=reason), pictures_error=error)

@@ -1,6 +1,7 @@
 """The reader that an OCR process is asked for: the pages of a file that are pictures become lines of text."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
 from PIL import Image
@@ -9,30 +10,43 @@ from ingestion.domain.ocr_alphabet import build_alphabet
 from ingestion.domain.transcript import HEAD_BYTES, PDF, TextLine, detect_content_type
 from ingestion.readers.ocr_engine import MAX_SIDE_PIXELS, read_picture
 from ingestion.readers.ocr_text import build_text_lines
+from ingestion.readers.page_budget import PageBudget
 from ingestion.readers.page_images import decode_image_pages, draw_pdf_pages
 from mailroom_common.parser import JSON
 
 
 def read_pictured_pages(file: BinaryIO, arguments: Mapping[str, Any]) -> JSON:
-    """The lines of `pages`, as `Transcript.to_json` has them.
+    """Of `pages`, in their order, as many as `cpu_s` allows: `read` are their numbers, `cut` those of which only a part
+    was read, `blank` those with nothing on them, and `lines` are much as `Transcript.to_json` has them.
 
     Raises:
-        UnreadableFile: `unreadable` when a picture is damaged.
+        UnreadableFile: `unreadable` when the file is damaged.
     """
     alphabet = build_alphabet(arguments["languages"])
+    budget = PageBudget(arguments["cpu_s"], time.process_time)
+    read: list[int] = []
+    cut: list[int] = []
+    blank: list[int] = []
     lines: list[TextLine] = []
-    for number, picture, points in _list_pictures(file, arguments["pages"], arguments.get("password")):
-        texts = read_picture(picture, alphabet)
-        lines += build_text_lines(number, texts, points)
-    return [
-        [line.page, line.top, line.height, [[c.text, c.left, c.right, c.confidence] for c in line.cells]]
-        for line in lines
-    ]
+    for number, picture, points in _list_pictures(file, budget.spend_on(arguments["pages"]), arguments.get("password")):
+        read.append(number)
+        if picture is None:
+            continue
+        found = read_picture(picture, alphabet, budget.is_page_spent)
+        lines += build_text_lines(number, found.texts, points)
+        cut += [number] if found.is_cut else []
+        blank += [number] if found.is_blank else []
+    return {"read": read, "cut": cut, "blank": blank, "lines": [_list_values(line) for line in lines]}
+
+
+def _list_values(line: TextLine) -> list[Any]:
+    cells = [[cell.text, cell.left, cell.right, list(cell.word_confidences)] for cell in line.cells]
+    return [line.page, line.top, line.height, cells]
 
 
 def _list_pictures(
-    file: BinaryIO, pages: Sequence[int], password: str | None
-) -> Iterator[tuple[int, Image.Image, float]]:
+    file: BinaryIO, pages: Iterator[int], password: str | None
+) -> Iterator[tuple[int, Image.Image | None, float]]:
     content_type = detect_content_type(file.read(HEAD_BYTES))
     file.seek(0)
     if content_type == PDF:

@@ -5,7 +5,8 @@ has them. That is safe because nothing here starts a thread: a fork copies one, 
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
@@ -23,8 +24,13 @@ from ingestion.readers.ocr_text import Quad, ReadText, build_read_text
 MAX_SIDE_PIXELS = 1800
 _MAX_TEXTS = 600  # of one picture
 _BATCH = 6
+_LONGEST = 100.0  # width to height of a piece that is read as it is; a line of small print over a page has 85
 _DIRECTION_SAMPLES = 6
 _TALL = 1.5  # height to width, from which on a piece of text runs up or down the picture
+
+_PAPER_PIXELS = 51  # around a pixel: wider than the stroke of any letter
+_GRAIN = 10  # grey levels
+_LINE_HEIGHT = 48  # pixels of what the model reads
 
 Pixels = Any  # numpy's arrays of bytes: rows, columns, three colours
 
@@ -46,28 +52,48 @@ _ENGINE: Any = RapidOCR(
 )
 
 
-def read_picture(picture: Image.Image, alphabet: frozenset[str]) -> list[ReadText]:
-    """Every piece of text on a picture in three colours, which is turned upright for it.
+@dataclass(frozen=True, slots=True)
+class ReadPicture:
+    """`is_cut`: there is more text on it than was read. `is_blank`: it is paper, and nothing else."""
+
+    texts: list[ReadText]
+    is_cut: bool = False
+    is_blank: bool = False
+
+
+def read_picture(picture: Image.Image, alphabet: frozenset[str], is_spent: Callable[[], bool]) -> ReadPicture:
+    """Every piece of text on a picture in three colours, which is turned upright for it, until `is_spent` says so.
 
     Letters that are not in `alphabet` are read as the likeliest one that is.
     """
     pixels = np.array(picture)
     quads = _find_texts(pixels)
+    if not quads:
+        return ReadPicture([], is_blank=_is_blank(pixels))
     if _runs_upwards(quads):
         pixels = np.ascontiguousarray(np.rot90(pixels))
         quads = _find_texts(pixels)
     if _is_upside_down(pixels, quads, alphabet):
         pixels = np.ascontiguousarray(np.rot90(pixels, 2))
         quads = _find_texts(pixels)
-    crops = [_cut_out(pixels, quad) for quad in quads]
-    found = zip(quads, _recognize(crops, alphabet), strict=True)
-    return [build_read_text(quad, letters) for quad, letters in found if letters]
+    kept = quads[:_MAX_TEXTS]
+    read = _recognize([_cut_out(pixels, quad) for quad in kept], alphabet, is_spent)
+    texts = [build_read_text(quad, letters) for quad, letters in zip(kept, read, strict=True) if letters]
+    return ReadPicture(texts, len(kept) < len(quads) or any(letters is None for letters in read))
 
 
 def _find_texts(pixels: Pixels) -> list[Quad]:
     """The four corners of each piece of text, from its upper left one on."""
     boxes = _ENGINE(pixels, use_det=True, use_cls=False, use_rec=False).boxes
-    return [] if boxes is None else [tuple((float(x), float(y)) for x, y in box) for box in boxes[:_MAX_TEXTS]]
+    return [] if boxes is None else [tuple((float(x), float(y)) for x, y in box) for box in boxes]
+
+
+def _is_blank(pixels: Pixels) -> bool:
+    """Whether nothing differs from the paper around it by more than a scanner's grain, a faded letter included."""
+    grey = cv2.cvtColor(pixels, cv2.COLOR_RGB2GRAY)
+    grey = cv2.GaussianBlur(grey, (0, 0), 1.0)
+    paper = cv2.medianBlur(grey, _PAPER_PIXELS)
+    return bool(cv2.absdiff(grey, paper).max() <= _GRAIN)
 
 
 def _runs_upwards(quads: Sequence[Quad]) -> bool:
@@ -87,7 +113,7 @@ def _is_upside_down(pixels: Pixels, quads: Sequence[Quad], alphabet: frozenset[s
 
 def _sum_certainty(crops: Sequence[Pixels], alphabet: frozenset[str]) -> float:
     read = _recognize(crops, alphabet)
-    return sum(sum(certainty for _, certainty in letters) / max(len(letters), 1) for letters in read)
+    return sum(sum(certainty for _, certainty in letters) / len(letters) for letters in read if letters)
 
 
 def _measure(quad: Quad) -> tuple[float, float]:
@@ -105,20 +131,28 @@ def _cut_out(pixels: Pixels, quad: Quad) -> Pixels:
     )
 
 
-def _recognize(crops: Sequence[Pixels], alphabet: frozenset[str]) -> list[list[tuple[str, float]]]:
-    """The letters of each piece with their certainties, from 0 to 1."""
+Letters = list[tuple[str, float]]
+
+
+def _recognize(
+    crops: Sequence[Pixels], alphabet: frozenset[str], is_spent: Callable[[], bool] = lambda: False
+) -> list[Letters | None]:
+    """The letters of each piece with their certainties, from 0 to 1. None: not read, since `is_spent`."""
     order = sorted(range(len(crops)), key=lambda index: crops[index].shape[1] / crops[index].shape[0])
-    read: list[list[tuple[str, float]]] = [[] for _ in crops]
+    read: list[Letters | None] = [None for _ in crops]
     for start in range(0, len(order), _BATCH):
+        if is_spent():
+            break
         batch = order[start : start + _BATCH]
         for index, letters in zip(batch, _recognize_batch([crops[index] for index in batch], alphabet), strict=True):
             read[index] = letters
     return read
 
 
-def _recognize_batch(crops: Sequence[Pixels], alphabet: frozenset[str]) -> Iterator[list[tuple[str, float]]]:
+def _recognize_batch(crops: Sequence[Pixels], alphabet: frozenset[str]) -> Iterator[Letters]:
     recognizer = _ENGINE.text_rec
-    longest = max(320 / 48, *(crop.shape[1] / crop.shape[0] for crop in crops))
+    # What is longer is pressed together: the memory that a batch takes grows with its longest piece.
+    longest = min(_LONGEST, max(320 / _LINE_HEIGHT, *(crop.shape[1] / crop.shape[0] for crop in crops)))
     batch = np.stack([recognizer.resize_norm_img(crop, longest) for crop in crops])
     characters: list[str] = recognizer.postprocess_op.character
     scores = np.array(recognizer.session(batch))

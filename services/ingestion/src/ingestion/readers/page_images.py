@@ -1,12 +1,12 @@
 """Pages as pictures, of the size that OCR reads: a PDF's are drawn, those of a TIFF, a PNG or a JPEG are decoded."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
 import pypdfium2
 from PIL import Image, ImageOps
 
-from ingestion.readers.image import open_image
+from ingestion.readers.image import PICTURE_ERRORS, open_image, require_page_size
 
 _PAGE_WIDTH = 595.0  # points: pictures have no size that can be trusted, and are taken for a page of A4
 _MAX_SCALE = 2.75  # 200 dpi
@@ -16,43 +16,80 @@ _MAX_ENLARGEMENT = 2.0
 # Pixels that are not square, as a fax has them.
 _MAX_STRETCH = 4.0
 
+DrawnPage = tuple[int, Image.Image | None, float]
+"""The number of a page, its picture, and how many points a pixel is wide. None: this page is damaged, or too large."""
 
-def draw_pdf_pages(
-    file: BinaryIO, pages: Sequence[int], max_side: int, password: str | None
-) -> Iterator[tuple[int, Image.Image, float]]:
-    """The number of each page, its picture, and how many points a pixel is wide."""
+
+def draw_pdf_pages(file: BinaryIO, pages: Iterable[int], max_side: int, password: str | None) -> Iterator[DrawnPage]:
     document = pypdfium2.PdfDocument(file, password=password)
     try:
         for number in pages:
-            page = document[number]
-            try:
-                scale = min(_MAX_SCALE, max_side / max(*page.get_size(), 1.0))
-                yield number, page.render(scale=scale).to_pil().convert("RGB"), 1 / scale
-            finally:
-                page.close()
+            yield _draw_page(document, number, max_side)
     finally:
         document.close()
 
 
-def decode_image_pages(
-    file: BinaryIO, content_type: str, pages: Sequence[int], max_side: int
-) -> Iterator[tuple[int, Image.Image, float]]:
+def _draw_page(document: pypdfium2.PdfDocument, number: int, max_side: int) -> DrawnPage:
+    try:
+        page = document[number]
+    except pypdfium2.PdfiumError:
+        return number, None, 1.0
+    try:
+        scale = min(_MAX_SCALE, max_side / max(*page.get_size(), 1.0))
+        return number, page.render(scale=scale).to_pil().convert("RGB"), 1 / scale
+    finally:
+        page.close()
+
+
+def decode_image_pages(file: BinaryIO, content_type: str, pages: Iterable[int], max_side: int) -> Iterator[DrawnPage]:
+    """
+    Raises:
+        UnreadableFile: the file is no such picture.
+    """
     with open_image(file, content_type) as image:
         for number in pages:
-            image.seek(number)
-            picture = _scale(ImageOps.exif_transpose(_make_square(image)).convert("RGB"), max_side)
-            yield number, picture, _PAGE_WIDTH / max(picture.width, 1)
+            picture = _decode_page(image, number, max_side)
+            yield number, picture, _PAGE_WIDTH / max(picture.width if picture else 1, 1)
+
+
+def _decode_page(image: Image.Image, number: int, max_side: int) -> Image.Image | None:
+    try:
+        image.seek(number)
+        require_page_size(image)
+        # A JPEG is decoded at half, a quarter or an eighth of its size, where that is large enough: a photograph of
+        # a telephone would take hundreds of megabytes otherwise.
+        share = max_side / max(image.size)
+        image.draft("RGB", (round(image.width * share), round(image.height * share)))
+        # The smaller picture is turned and coloured: of a large one each step would be another copy.
+        return ImageOps.exif_transpose(_scale(_make_square(_flatten(image)), max_side)).convert("RGB")
+    except PICTURE_ERRORS:
+        return None
+
+
+def _flatten(image: Image.Image) -> Image.Image:
+    """In grey or colours of eight bits; what shines through is paper."""
+    if image.has_transparency_data:
+        on_paper = Image.new("RGBA", image.size, "white")
+        on_paper.alpha_composite(image.convert("RGBA"))
+        on_paper.info.update({key: image.info[key] for key in ("dpi", "exif") if key in image.info})
+        return on_paper.convert("RGB")
+    if image.mode.startswith("I;16"):  # a scanner's grey of sixteen bits
+        return image.point(lambda level: level / 256).convert("L")
+    if image.mode in ("L", "RGB"):
+        return image
+    return image.convert("L" if image.mode == "1" else "RGB")
 
 
 def _make_square(image: Image.Image) -> Image.Image:
     """With as many pixels an inch across as down."""
-    across, down = image.info.get("dpi", (0, 0))
+    # A TIFF has them as fractions that cannot be divided by each other.
+    across, down = map(float, image.info.get("dpi", (0, 0)))
     if not across or not down or not 1 / _MAX_STRETCH <= across / down <= _MAX_STRETCH or abs(across / down - 1) < 0.1:
         return image
     size = (image.width, round(image.height * across / down))
     if across < down:
         size = (round(image.width * down / across), image.height)
-    return image.convert("L").resize(size, Image.Resampling.BILINEAR)
+    return image.resize(size, Image.Resampling.BILINEAR)
 
 
 def _scale(picture: Image.Image, max_side: int) -> Image.Image:

@@ -9,6 +9,7 @@ from uuid import uuid4
 
 import httpx
 import pytest
+from generated_invoices import text_page
 from ingestion_fakes import build_record
 from ingestion_processes import api_settings, as_tenant, running_api
 from ingestion_site import DONE, Ingestion
@@ -97,6 +98,17 @@ async def test_a_document_says_where_its_values_stand(site: Ingestion, api: http
         await site.rereads.request_document("acme", document, str(uuid4()))
         await site.leases.finish_document(await site.claim_document(), outcome)
         assert (await api.get(f"/documents/{document}")).json()["evidence"] == expected
+
+
+async def test_a_page_is_drawn_by_a_confined_process_of_the_api(site: Ingestion, api: httpx.AsyncClient) -> None:
+    record = build_record(page := text_page("Invoice 7"))
+    await site.put_blob(record.blob_key, page)
+    await site.intakes.record_attachment(record)
+    answer = await api.get(f"/documents/{record.attachment_id}/pages/1", timeout=60)
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "image/png"), answer.text
+    assert answer.content.startswith(b"\x89PNG")
+    theirs = await api.get(f"/documents/{record.attachment_id}/pages/1", headers=as_tenant("other"))
+    assert theirs.status_code == 404
 
 
 async def test_one_document_lists_all_its_attachments(site: Ingestion, api: httpx.AsyncClient) -> None:

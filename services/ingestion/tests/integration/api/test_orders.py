@@ -11,9 +11,10 @@ from ingestion_fakes import build_record, build_trade
 from ingestion_processes import api_settings, as_tenant, running_api
 from ingestion_site import Ingestion
 
+from ingestion.adapters import order_matching
 from ingestion.adapters.order_matching import PgOrderMatcher
 from ingestion.domain.document import DocumentOutcome
-from ingestion.domain.order_matching import OrderTolerance, OrderTolerances
+from ingestion.domain.order_matching import MatchedTrade, OrderTolerance, OrderTolerances
 from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.trade import CONTRACT_NOTE, Trade
 from mailroom_common.events import Profile, ResultStatus
@@ -140,6 +141,23 @@ async def test_a_deleted_order_and_one_of_another_security_give_their_trades_bac
     await match(site)
     assert await list_matches(api) == {"10": ("unmatched", None)}
     assert (await api.get("/pending-orders")).json()["items"] == []
+
+
+async def test_a_security_that_cannot_be_matched_holds_up_no_other(
+    site: Ingestion, api: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await add_order(api, external_id="E-0", isin="US0378331005")
+    order = await add_order(api)
+    await finish(site, "note", build_trade())
+
+    def fail_once(orders: Any, trades: Any) -> dict[str, MatchedTrade]:
+        monkeypatch.undo()
+        raise ArithmeticError
+
+    monkeypatch.setattr(order_matching, "match_orders", fail_once)
+    await match(site)
+    assert await list_matches(api) == {"10": ("linked", order["id"])}
+    assert await site.pool.fetchval("select count(*) from ingestion.order_match_request") == 0
 
 
 async def test_tolerances_are_those_of_the_tenant(site: Ingestion, api: httpx.AsyncClient) -> None:

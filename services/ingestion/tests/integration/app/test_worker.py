@@ -18,12 +18,18 @@ import pytest
 from generated_invoices import CII, CONTRACT_NOTE, draw, text_page
 from ingestion_fakes import build_record
 from ingestion_processes import free_port, running_worker, worker_settings
-from ingestion_site import Ingestion
+from ingestion_site import SCHEMA, Ingestion, utc_now
 from ingestion_topics import Topics, open_topics
+from template_fakes import DrawnInvoice
 
+from ingestion.adapters.reviews import PgReviews
 from ingestion.app import worker
+from ingestion.domain.document import DocumentOutcome
+from ingestion.domain.reasons import ReviewReason
+from ingestion.domain.review import Review, ReviewAction
 from ingestion.settings import WorkerSettings
 from mailroom_common.events import AttachmentStored, IngestionResult, Profile, ResultStatus
+from mailroom_common.outbox import Outbox
 from mailroom_common.parser import ParserUnconfined
 from mailroom_common.parser.confinement import REQUIRED_LAYERS
 from mailroom_common.process import Process
@@ -116,6 +122,34 @@ async def test_every_kind_of_file_ends_with_its_result(
     assert await site.blobs.has_blob(archived)
     assert archived.startswith("archive/sender_email=billing%40shop%2Eexample/received_date=2026-04-02/")
     assert ends["minutes"].archive_path is None
+
+
+async def test_what_a_review_teaches_reads_the_suppliers_next_invoice(
+    site: Ingestion, topics: Topics, postgres_url: str, tmp_path: Path
+) -> None:
+    january, february = DrawnInvoice(month=1), DrawnInvoice(month=2)
+    decided = await upload_attachment(site, january.pdf(), message="january")
+    await site.intakes.record_attachment(decided)
+    await site.leases.finish_document(
+        await site.claim_document(),
+        DocumentOutcome(status=ResultStatus.NEEDS_REVIEW, reason=ReviewReason.FIELDS_MISSING),
+    )
+    review = Review(action=ReviewAction.CORRECT, version=1, fields=january.expected, api_key_id="00")
+    reviews = PgReviews(site.pool, Outbox(SCHEMA, site.codec), utc_now)
+    assert await reviews.decide_document("acme", decided.attachment_id, review)
+    following = await upload_attachment(site, february.pdf(), message="february")
+    settings = worker_settings(
+        postgres_url, tmp_path / "blobs", topics.settings.kafka_bootstrap, topics.settings.topic_prefix
+    )
+    async with running_worker(settings), asyncio.timeout(60):
+        # Nobody is told that a lesson was learned.
+        while not await site.pool.fetchval("select count(*) from ingestion.layout_template"):  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+        await topics.publish([following])
+        results = await topics.results_when(lambda found: all_have_results([following], found))
+    (result,) = [result for result in results if result.attachment_id == following.attachment_id]
+    assert (result.status, result.reader) == ("completed", "layout-rules/1+template/1")
+    assert json.loads(result.extraction or "").items() >= february.expected.items()
 
 
 async def test_two_workers_make_one_document_of_one_content_and_a_result_of_every_attachment(

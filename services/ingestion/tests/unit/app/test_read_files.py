@@ -5,8 +5,11 @@ from pathlib import Path
 
 import pytest
 from generated_invoices import CII, CONTRACT_NOTE, text_page
+from model_answers import ROWS, change_answer
+from scripted_endpoint import open_endpoint
 
 from ingestion.app import read_files
+from mailroom_common.events import Profile
 
 
 def test_each_file_becomes_a_line_of_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -43,3 +46,31 @@ def test_a_profile_without_a_reader_says_so(tmp_path: Path, capsys: pytest.Captu
 def test_a_folder_is_no_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert read_files.main([str(tmp_path)]) == 1
     assert json.loads(capsys.readouterr().out)["error"] == "it is no file: name the files in it"
+
+
+async def test_with_a_model_it_is_asked_as_for_a_document_of_the_tenant(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "invoice.pdf"
+    file.write_bytes(text_page("\n".join(ROWS).replace("Invoice RE-2026/17", "INVOICE\nfor you: RE-2026/17")))
+    answer = {"message": {"content": change_answer()}, "finish_reason": "stop"}
+    async with open_endpoint((200, {"choices": [answer], "usage": {}})) as endpoint:
+        settings = {"API": "openai", "URL": f"{endpoint.url}/v1", "MODEL": "m", "USE": "acme:invoice:unsure"}
+        for name, value in settings.items():
+            monkeypatch.setenv(f"MAILROOM_LLM_{name}", value)
+        for tenant in (None, "other", "acme"):
+            await read_files._read_and_print([file], Profile.INVOICE, with_text=False, tenant_id=tenant)
+    readings = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(reading["status"], reading["extraction"]["invoice_number"]) for reading in readings] == [
+        ("needs_review", None),
+        ("needs_review", None),
+        ("completed", "RE-2026/17"),
+    ]
+    assert len(endpoint.bodies) == 1
+
+
+def test_a_model_that_no_setting_names_is_a_mistake_that_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert read_files.main(["--model", "acme", str(tmp_path / "invoice.pdf")]) == 78
+    assert "MAILROOM_LLM_USE" in capsys.readouterr().err

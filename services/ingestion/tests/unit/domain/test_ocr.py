@@ -1,7 +1,9 @@
+from dataclasses import replace
+
 import pytest
 
 from ingestion.domain.document import DocumentOutcome
-from ingestion.domain.ocr import add_read_pages, choose_pages, needs_ocr
+from ingestion.domain.ocr import ReadPages, add_read_pages, needs_ocr, plan_reading
 from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.transcript import JPEG, PDF, TextCell, TextLine, Transcript
 from mailroom_common.events import ResultStatus
@@ -10,7 +12,7 @@ REVIEW = DocumentOutcome(status=ResultStatus.NEEDS_REVIEW, reason=ReviewReason.N
 SCAN = Transcript(PDF, 1, unread=(ReviewReason.NO_TEXT_LAYER,), pictured_pages=(0,))
 
 
-def line(text: str, *, page: int = 0, top: float = 10.0, confidence: float = 0.95) -> TextLine:
+def line(text: str, *, page: int = 0, top: float = 10.0, confidence: float = 0.99) -> TextLine:
     return TextLine(page, top, 10.0, (TextCell(text, 0.0, 50.0, confidence),))
 
 
@@ -23,44 +25,78 @@ def test_pictures_behind_an_invoice_that_is_whole_are_not_read() -> None:
     assert not needs_ocr(DocumentOutcome(status=ResultStatus.COMPLETED), SCAN)
 
 
+def test_e_invoices_of_which_a_person_chooses_one_need_no_picture_read() -> None:
+    outcome = DocumentOutcome(status=ResultStatus.NEEDS_REVIEW, reason=ReviewReason.SEVERAL_E_INVOICES)
+    assert not needs_ocr(outcome, SCAN)
+
+
 @pytest.mark.parametrize(
-    ("pages", "limit", "chosen"), [(3, 10, [0, 1, 2]), (20, 6, [0, 1, 2, 3, 18, 19]), (4, 2, [0, 1]), (4, 1, [0])]
+    ("pages", "limit", "parts"),
+    [
+        (1, 10, [[0]]),
+        (2, 10, [[0], [1]]),
+        (4, 10, [[0], [3, 1, 2]]),
+        (20, 6, [[0], [19, 1, 2, 3, 18]]),
+        (4, 2, [[0], [1]]),
+        (4, 1, [[0]]),
+    ],
 )
-def test_of_many_pages_the_first_and_the_last_are_read(pages: int, limit: int, chosen: list[int]) -> None:
-    assert choose_pages(range(pages), limit) == chosen
+def test_the_first_page_is_read_then_the_last_and_of_many_only_some_between(
+    pages: int, limit: int, parts: list[list[int]]
+) -> None:
+    assert plan_reading(range(pages), limit) == parts
 
 
 def test_a_page_that_was_read_is_no_longer_unread() -> None:
-    read = add_read_pages(SCAN, [0], [line("Invoice 7")])
+    read = add_read_pages(SCAN, ReadPages([0], [line("Invoice 7")]))
     assert (read.text, read.unread, read.pictured_pages) == ("Invoice 7", (), ())
 
 
 def test_pages_with_text_stand_as_they_were_among_those_that_were_read() -> None:
     mixed = Transcript(PDF, 3, (line("first"), line("third", page=2)), pictured_pages=(1,))
-    assert add_read_pages(mixed, [1], [line("second", page=1)]).text == "first\nsecond\nthird"
+    assert add_read_pages(mixed, ReadPages([1], [line("second", page=1)])).text == "first\nsecond\nthird"
 
 
 def test_a_stamp_on_a_scan_gives_way_to_what_the_picture_shows() -> None:
     stamped = Transcript(PDF, 1, (line("Received"),), pictured_pages=(0,))
-    assert add_read_pages(stamped, [0], [line("RECEIVED Invoice 7")]).text == "RECEIVED Invoice 7"
+    assert add_read_pages(stamped, ReadPages([0], [line("RECEIVED Invoice 7")])).text == "RECEIVED Invoice 7"
 
 
 def test_beside_a_text_of_its_own_a_page_gets_only_what_it_lacks() -> None:
     own = line("exact " * 50, top=10.0)
     page = Transcript(PDF, 1, (own,), pictured_pages=(0,))
-    read = add_read_pages(page, [0], [line("exaot", top=11.0), line("in the picture", top=80.0)])
+    read = add_read_pages(page, ReadPages([0], [line("exaot", top=11.0), line("in the picture", top=80.0)]))
     assert [found.text for found in read.lines] == [own.text, "in the picture"]
 
 
 def test_a_picture_without_text_is_still_not_read() -> None:
-    assert add_read_pages(SCAN, [0], []).unread == (ReviewReason.NO_TEXT_LAYER,)
-    assert add_read_pages(Transcript(JPEG, 1, pictured_pages=(0,)), [0], []).unread == (ReviewReason.IMAGE_NEEDS_OCR,)
+    assert add_read_pages(SCAN, ReadPages([0])).unread == (ReviewReason.NO_TEXT_LAYER,)
+    photograph = Transcript(JPEG, 1, pictured_pages=(0,))
+    assert add_read_pages(photograph, ReadPages([0])).unread == (ReviewReason.IMAGE_NEEDS_OCR,)
+
+
+def test_the_empty_back_of_a_sheet_was_read() -> None:
+    sheet = replace(SCAN, pages=2, pictured_pages=(0, 1))
+    assert add_read_pages(sheet, ReadPages([0, 1], [line("Invoice 7")], blank=[1])).unread == ()
 
 
 def test_a_picture_whose_letters_are_guessed_is_read_with_doubt() -> None:
-    assert add_read_pages(SCAN, [0], [line("lnv0ice", confidence=0.5)]).unread == (ReviewReason.OCR_UNCERTAIN,)
+    read = ReadPages([0], [line("lnv0ice", confidence=0.97)])
+    assert add_read_pages(SCAN, read).unread == (ReviewReason.OCR_UNCERTAIN,)
 
 
-def test_pictures_beyond_the_limit_are_said() -> None:
-    long = Transcript(PDF, 2, unread=(ReviewReason.NO_TEXT_LAYER,), pictured_pages=(0, 1))
-    assert add_read_pages(long, [0], [line("Invoice 7")]).unread == (ReviewReason.PAGES_NOT_READ,)
+def test_pictures_that_were_not_read_are_said() -> None:
+    long = replace(SCAN, pages=2, pictured_pages=(0, 1))
+    read = add_read_pages(long, ReadPages([0], [line("Invoice 7")]))
+    assert (read.unread, read.pictured_pages) == ((ReviewReason.PAGES_NOT_READ,), (1,))
+
+
+def test_a_page_of_which_a_part_was_read_is_said() -> None:
+    read = ReadPages([0], [line("Invoice 7")], cut=[0])
+    assert add_read_pages(SCAN, read).unread == (ReviewReason.PAGES_NOT_READ,)
+
+
+def test_what_a_page_hid_is_still_hidden_once_the_next_one_was_read() -> None:
+    long = replace(SCAN, pages=2, pictured_pages=(0, 1))
+    read = ReadPages([0]) + ReadPages([1], [line("Terms", page=1)])
+    assert add_read_pages(long, read).unread == (ReviewReason.NO_TEXT_LAYER,)

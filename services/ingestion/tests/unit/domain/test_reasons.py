@@ -30,6 +30,7 @@ def test_every_reason_says_whether_the_document_was_read() -> None:
         ReviewReason.FIELDS_MISSING,
         ReviewReason.TOTALS_DO_NOT_ADD_UP,
         ReviewReason.PAGE_AND_XML_DISAGREE,
+        ReviewReason.IBAN_CHANGED,
         ReviewReason.EXTRACTION_TOO_LARGE,
         ReviewReason.READERS_DISAGREE,
         ReviewReason.MODEL_UNCONFIRMED,

@@ -96,6 +96,11 @@ def test_a_trade_of_an_older_version_has_the_fields_that_were_read_then() -> Non
     assert read_stored_trade(stored) == Trade(direction=Direction.BUY, quantity=Decimal(10))
 
 
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "1E+999999", "1" * 30])
+def test_a_number_that_no_trade_has_is_unknown(number: str) -> None:
+    assert read_stored_trade({"quantity": number, "price": "20.5"}) == Trade(price=Decimal("20.5"))
+
+
 def test_a_person_says_what_two_statements_are() -> None:
     note, copy = build_entry("a", 1), build_entry("b", 2, distinct_from=frozenset({"a"}))
     assert settle(note, copy) == {"a": ("counted", None), "b": ("counted", None)}

@@ -35,3 +35,9 @@ def test_a_plain_row_has_a_cell_for_each_piece_between_two_blanks_where_it_stand
     )
     assert transcript.text == "ab cd ef\nab ab"
     assert Transcript.from_json(transcript.to_json()) == transcript
+
+
+def test_how_certain_each_word_is_comes_back_with_the_transcript() -> None:
+    cell = TextCell("No 78", 0.0, 40.0, 0.5, (0.8, 0.5))
+    transcript = Transcript("image/png", 1, (TextLine(0, 0.0, 10.0, (cell,)),))
+    assert Transcript.from_json(transcript.to_json()) == transcript

@@ -3,8 +3,10 @@ from datetime import date
 from decimal import Decimal
 
 from ingestion.domain.invoice import Invoice
-from ingestion.domain.transcript import Transcript
-from ingestion.extract.ocr_certainty import find_uncertain_fields, was_read_by_ocr
+from ingestion.domain.reasons import ReviewReason
+from ingestion.domain.trade import Direction, Trade
+from ingestion.domain.transcript import TextCell, Transcript
+from ingestion.extract.ocr_certainty import find_uncertain_fields, find_uncertain_trade_values, was_read_by_ocr
 
 INVOICE = Invoice(
     supplier_name="Harbour Books Ltd",
@@ -53,6 +55,13 @@ def test_each_field_is_as_uncertain_as_the_words_it_was_read_from() -> None:
     assert find_uncertain_fields(INVOICE, build_transcript("Harbour")) == ["supplier_name"]
 
 
+def test_a_doubtful_word_beside_a_value_takes_nothing_from_it() -> None:
+    page = build_transcript()
+    number = TextCell("Receipt No 34-32054 *", 0.0, 100.0, 0.3, (0.5, 0.6, 0.98, 0.3))
+    lines = tuple(replace(line, cells=(number,)) if "34-32054" in line.text else line for line in page.lines)
+    assert find_uncertain_fields(INVOICE, replace(page, lines=lines)) == []
+
+
 def test_a_value_that_is_read_clearly_at_another_place_is_certain() -> None:
     assert find_uncertain_fields(INVOICE, build_transcript("Receipt", rows=[*ROWS, "Your reference: 34-32054"])) == []
 
@@ -64,6 +73,30 @@ def test_a_total_that_nothing_confirms_is_uncertain_however_clear_it_is() -> Non
     assert find_uncertain_fields(alone, build_transcript(rows=[*rows, "Card  116.85"])) == []
 
 
+def test_a_name_on_an_unclear_page_is_uncertain_however_clear_it_seems() -> None:
+    unclear = replace(build_transcript(), unread=(ReviewReason.OCR_UNCERTAIN,))
+    assert find_uncertain_fields(INVOICE, unclear) == ["supplier_name"]
+
+
 def test_a_text_layer_was_not_read_by_ocr() -> None:
     assert not was_read_by_ocr(Transcript.from_rows(ROWS))
     assert was_read_by_ocr(build_transcript())
+
+
+TRADE = Trade(
+    direction=Direction.BUY,
+    trade_date=date(2026, 1, 15),
+    quantity=Decimal(10),
+    isin="DE0008404005",
+    settled_amount=Decimal("1209.95"),
+)
+NOTE = ["Kauf am 15.01.2026", "ISIN  DE0008404005", "Stück  10,00000", "zulasten Konto  1.209,95 EUR"]
+
+
+def test_a_trade_that_was_read_clearly_is_certain() -> None:
+    assert find_uncertain_trade_values(TRADE, build_transcript(rows=NOTE)) == []
+
+
+def test_each_value_of_a_trade_is_as_uncertain_as_the_words_it_was_read_from() -> None:
+    doubtful = build_transcript("DE000", "15.01", "10,00", rows=NOTE)
+    assert find_uncertain_trade_values(TRADE, doubtful) == ["isin", "trade_date", "quantity"]

@@ -193,11 +193,11 @@ class DyingSite:
                 site.reach("reserve")
                 return reserved
 
-            async def finish_document(self, lease: DocumentLease, outcome: DocumentOutcome) -> bool:
+            async def finish_document(self, lease: DocumentLease, outcome: DocumentOutcome) -> DocumentOutcome | None:
                 site.reach("before the end")
-                await leases.finish_document(lease, outcome)
+                finished = await leases.finish_document(lease, outcome)
                 site.reach("after the end")
-                return True
+                return finished
 
         class Blobs(FakeBlobs):
             @asynccontextmanager

@@ -1,5 +1,5 @@
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -352,6 +352,40 @@ async def test_a_language_model_is_asked_once_the_parser_process_is_free(
     await processor.process_next()
     assert end(leases).reader == "both/1"
     assert list(blobs.archived) == [end(leases).archive_path]
+
+
+async def test_what_a_language_model_completed_has_the_confidence_that_its_doc_source_asks_for(
+    leases: FakeLeases, process: Process
+) -> None:
+    class Assistant:
+        async def assist_outcome(
+            self, _lease: object, _file: object, outcome: DocumentOutcome, _transcript: Transcript
+        ) -> DocumentOutcome:
+            return replace(outcome, confidence=0.8)
+
+    processor = process(FakeReading(PAGE, extraction=DONE))
+    assistant: Any = Assistant()
+    processor._assistant = assistant
+    processor._router = ExtractionRouter(by_doc_source={build_lease().doc_source_id: 0.85})
+    await processor.process_next()
+    assert (end(leases).status, end(leases).reason) == (ResultStatus.NEEDS_REVIEW, "confidence_low")
+
+
+async def test_text_beside_a_picture_that_ends_its_ocr_process_is_kept(leases: FakeLeases, process: Process) -> None:
+    class Pictures:
+        async def read_pictures(
+            self, _file: object, transcript: Transcript, *, password: str | None
+        ) -> AsyncGenerator[Transcript, None]:
+            yield transcript
+            raise ParserCrashed("signal 11")
+
+    part = replace(DONE, fields={**FIELDS, "total_gross": None})
+    processor = process(FakeReading(replace(PAGE, pictured_pages=(1,)), extraction=part))
+    pictures: Any = Pictures()
+    processor._pictures = pictures
+    await processor.process_next()
+    assert (end(leases).status, end(leases).reason) == (ResultStatus.NEEDS_REVIEW, "reader_crashed")
+    assert end(leases).extraction == part.fields
 
 
 READ_BEFORE = DocumentOutcome(

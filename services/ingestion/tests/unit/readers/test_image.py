@@ -26,6 +26,13 @@ def test_a_fax_has_as_many_pages_as_were_sent() -> None:
     assert count_image_pages(BytesIO(draw_picture("TIFF", pages=3)), "image/tiff") == 3
 
 
+def test_the_small_copy_that_a_telephone_puts_behind_its_photograph_is_no_page() -> None:
+    file = BytesIO()
+    photograph = Image.new("L", (80, 120), 255)
+    photograph.save(file, "MPO", save_all=True, append_images=[photograph.resize((8, 12))])
+    assert count_image_pages(file, "image/jpeg") == 1
+
+
 def test_a_picture_of_another_format_than_its_first_bytes_say_is_not_tried() -> None:
     with pytest.raises(UnreadableFile):
         count_image_pages(BytesIO(draw_picture("PNG")), "image/tiff")
@@ -38,8 +45,18 @@ def test_a_damaged_picture_is_unreadable(kind: str) -> None:
     assert refused.value.reason == "unreadable"
 
 
+@pytest.mark.parametrize("size", [(64, 64), (1, 1), (700, 12)], ids=["icon", "counting pixel", "rule"])
+def test_a_picture_without_room_for_words_is_no_document(size: tuple[int, int]) -> None:
+    file = BytesIO()
+    Image.new("L", size).save(file, "PNG")
+    with pytest.raises(UnreadableFile) as refused:
+        count_image_pages(file, "image/png")
+    assert refused.value.reason == "not_a_document"
+
+
+@pytest.mark.filterwarnings("ignore::PIL.Image.DecompressionBombWarning")
 def test_a_picture_larger_than_any_page_is_not_decoded() -> None:
     file = BytesIO()
-    Image.new("1", (30_000, 20_000)).save(file, "PNG")
+    Image.new("1", (10_001, 10_000)).save(file, "PNG")
     with pytest.raises(UnreadableFile):
         count_image_pages(file, "image/png")

@@ -11,7 +11,7 @@ def quad(left: float, top: float, width: float, height: float = 20.0, *, degrees
 
 
 def read(text: str, box: Quad) -> ReadText:
-    return ReadText(box, text, 0.9)
+    return ReadText(box, text, (0.9,) * len(text.split()))
 
 
 def list_rows(*texts: ReadText) -> list[list[str]]:
@@ -43,6 +43,22 @@ def test_lines_that_stand_close_are_not_one() -> None:
     assert list_rows(read("a", quad(50, 100, 60)), read("b", quad(50, 112, 60))) == [["a"], ["b"]]
 
 
-def test_a_piece_is_as_certain_as_its_least_certain_word() -> None:
+def test_each_word_is_as_certain_as_its_letters_are() -> None:
     letters = [("N", 0.9), ("o", 0.7), (" ", 0.1), ("7", 0.6), ("8", 0.4)]
-    assert build_read_text(quad(0, 0, 9), letters) == ReadText(quad(0, 0, 9), "No 78", 0.5)
+    assert build_read_text(quad(0, 0, 9), letters) == ReadText(quad(0, 0, 9), "No 78", (0.8, 0.5))
+
+
+def test_a_rate_is_a_word_of_its_own() -> None:
+    for text, parted in (("BTW21 %", "BTW 21 %"), ("VAT19,6%", "VAT 19,6%"), ("A4 100%", "A4 100%")):
+        found = build_read_text(quad(0, 0, 9), [(letter, 0.9) for letter in text])
+        assert (found.text, len(found.word_confidences)) == (parted, len(parted.split()))
+
+
+def test_a_capital_i_behind_small_letters_is_an_l() -> None:
+    for text, mended in (("S.r.I.", "S.r.l."), ("S.r.I", "S.r.l"), ("I alt", "I alt"), ("AI Ponte", "AI Ponte")):
+        assert build_read_text(quad(0, 0, 9), [(letter, 0.9) for letter in text]).text == mended
+
+
+def test_a_cell_is_as_certain_as_its_least_certain_word() -> None:
+    (line,) = build_text_lines(0, [ReadText(quad(0, 0, 90), "No 78", (0.8, 0.5))], 0.5)
+    assert (line.cells[0].confidence, line.cells[0].word_confidences) == (0.5, (0.8, 0.5))

@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 
 import orjson
 
+from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.trade import ACTIVITY_STATEMENT, CONTRACT_NOTE
 from ingestion.domain.transcript import TextLine, Transcript
 from ingestion.extract import kind_words, values
@@ -22,6 +23,7 @@ from ingestion.extract.document_kind import (
     names_security,
 )
 from ingestion.extract.layout_rules import cut_lines
+from ingestion.extract.ocr_certainty import find_uncertain_trade_values, was_read_by_ocr
 from ingestion.extract.trades import labels
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import MAX_LINES, ReadLine, read_lines
@@ -34,6 +36,7 @@ from ingestion.extract.trades.trade import SharedFacts, TradeReading, read_trade
 from mailroom_common.parser import JSON
 
 TRADE_READER = "trade-rules/2"
+OCR_TRADE_READER = "ocr+trade-rules/2"
 
 _SEVERAL = 2  # trades that hold together by themselves
 _CERTAIN = 0.9
@@ -66,19 +69,29 @@ def classify_note(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
 
 
 def extract_trades(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
-    reading = _read_transcript(file.read())
+    """`unseen` is why what was read off a picture is not believed."""
+    content = file.read()
+    reading, transcript = _read_transcript(content), _parse_transcript(content)
+    is_ocr = was_read_by_ocr(transcript)
+    is_uncertain = is_ocr and any(find_uncertain_trade_values(found.trade, transcript) for found in reading.trades)
     return {
         "document_type": reading.document_type,
         "extraction": {"trades": [found.trade.to_json() for found in reading.trades]},
-        "confidence": reading.confidence,
+        "confidence": min(reading.confidence, 0.5) if is_uncertain else reading.confidence,
         "doubts": list(reading.doubts),
-        "reader": TRADE_READER,
+        "unseen": ReviewReason.OCR_UNCERTAIN if is_uncertain else None,
+        "reader": OCR_TRADE_READER if is_ocr else TRADE_READER,
     }
 
 
 @lru_cache(maxsize=1)  # a process reads one document: it is classified, and its trades are extracted
 def _read_transcript(content: bytes) -> NoteReading:
-    return read_note(Transcript.from_json(orjson.loads(content)).lines)
+    return read_note(_parse_transcript(content).lines)
+
+
+@lru_cache(maxsize=1)
+def _parse_transcript(content: bytes) -> Transcript:
+    return Transcript.from_json(orjson.loads(content))
 
 
 def read_note(text: Sequence[TextLine]) -> NoteReading:

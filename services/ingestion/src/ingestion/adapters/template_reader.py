@@ -1,0 +1,102 @@
+"""Templates in the parser process: what it answers is checked here, since a page may have taken it over."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import orjson
+
+from ingestion.adapters.reader_runner import ReaderRunner
+from ingestion.domain.evidence import MAX_BOXES, EvidenceBox
+from ingestion.domain.invoice import Invoice
+from ingestion.domain.layout_template import (
+    TAUGHT_FIELDS,
+    TEMPLATE_EVIDENCE,
+    LayoutTemplate,
+    Lesson,
+    StoredTemplate,
+    read_features,
+)
+from ingestion.domain.reasons import ReviewReason
+from ingestion.domain.routing import Extraction
+from ingestion.domain.transcript import Transcript
+
+TEMPLATE_READER = "template/1"
+_INVOICE_FIELDS = Invoice().to_json().keys()
+
+
+class LocalTemplateReader:
+    """`TemplateReader` of ports.py."""
+
+    def __init__(self, parser: ReaderRunner) -> None:
+        self._parser = parser
+
+    async def measure_layout(self, transcript: Transcript) -> Sequence[int]:
+        return await self._parser.run_reader(
+            "ingestion.extract.template_reading:measure_layout", orjson.dumps(transcript.to_json()), read_features
+        )
+
+    async def read_by_templates(
+        self, transcript: Transcript, extraction: Extraction, templates: Sequence[StoredTemplate]
+    ) -> Extraction | None:
+        asked = {
+            "transcript": transcript.to_json(),
+            "fields": dict(extraction.fields),
+            "templates": [stored.template.to_json() for stored in templates],
+        }
+        return await self._parser.run_reader(
+            "ingestion.extract.template_reading:read_by_templates",
+            orjson.dumps(asked),
+            lambda answer: _decode_reading(answer, extraction, templates),
+        )
+
+    async def learn_template(
+        self, transcript: Transcript, lesson: Lesson, former: LayoutTemplate | None
+    ) -> LayoutTemplate | None:
+        asked = {
+            "transcript": transcript.to_json(),
+            "fields": dict(lesson.fields),
+            "document_type": lesson.document_type,
+            "former": None if former is None else former.to_json(),
+        }
+        return await self._parser.run_reader(
+            "ingestion.extract.template_reading:learn_template", orjson.dumps(asked), _decode_template
+        )
+
+
+def _decode_template(answer: Any) -> LayoutTemplate | None:
+    return None if answer is None else LayoutTemplate.from_json(answer)
+
+
+def _decode_reading(answer: Any, general: Extraction, templates: Sequence[StoredTemplate]) -> Extraction | None:
+    if answer is None:
+        return None
+    number, fields = answer["number"], dict(answer["extraction"])
+    used, disputed = list(answer["used"]), dict(answer["disputed"])
+    confidence = float(answer["confidence"])
+    _require(isinstance(number, int) and 0 <= number < len(templates) and 0 <= confidence <= 1)
+    _require(fields.keys() == _INVOICE_FIELDS and set(used) <= set(TAUGHT_FIELDS) >= disputed.keys())
+    # Only what it says is the template's may differ from what the general rules read.
+    changed = {name for name in _INVOICE_FIELDS if fields[name] != general.fields[name]}
+    _require(changed <= set(used) and all(isinstance(fields[name], str) for name in used))
+    _require(all(isinstance(value, str) for value in disputed.values()))
+    Invoice.from_json(fields).totals_add_up()  # routing asks this too, and must not fail then
+    boxes = tuple(map(EvidenceBox.from_list, answer["boxes"]))
+    _require(len(boxes) <= MAX_BOXES and {box.field for box in boxes} <= _INVOICE_FIELDS)
+    if not used and not disputed:
+        return general
+    evidence = {"id": templates[number].template_id, "fields": used}
+    return replace(
+        general,
+        fields={**general.fields, **fields, TEMPLATE_EVIDENCE: evidence}
+        | ({"template_values": disputed} if disputed else {}),
+        confidence=min(confidence, 0.5) if disputed else confidence,
+        reader=f"{general.reader}+{TEMPLATE_READER}",
+        boxes=boxes,
+        unseen=ReviewReason.READERS_DISAGREE if disputed and general.unseen is None else general.unseen,
+    )
+
+
+def _require(is_as_agreed: bool) -> None:
+    if not is_as_agreed:
+        raise ValueError("our readers do not answer so")

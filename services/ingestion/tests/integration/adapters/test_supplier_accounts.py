@@ -1,0 +1,165 @@
+"""Accounts that are new for a known supplier, on a real database."""
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from ingestion_fakes import build_record
+from ingestion_site import SCHEMA, Ingestion, utc_now
+
+from ingestion.adapters.reviews import PgReviews
+from ingestion.adapters.supplier_accounts import PgSupplierBackfill
+from ingestion.domain.document import DocumentOutcome
+from ingestion.domain.invoice import Invoice
+from ingestion.domain.reasons import ReviewReason
+from ingestion.domain.review import Review, ReviewAction
+from mailroom_common.events import ResultStatus
+from mailroom_common.outbox import Outbox
+
+pytestmark = pytest.mark.stack
+
+OLD, NEW, NEWER = "DE88200800000970375700", "FR1420041010050500013M02606", "GB82WEST12345698765432"
+
+
+def read_invoice(iban: str | None, **fields: Any) -> DocumentOutcome:
+    usual = {**Invoice().to_json(), "supplier_name": "Muster GmbH", "vat_id": "DE136695976", "iban": iban}
+    return DocumentOutcome(
+        status=ResultStatus.COMPLETED,
+        document_type="invoice",
+        extraction={**usual, **fields},
+        confidence=1.0,
+        reader="e-invoice/1",
+    )
+
+
+async def finish_document(site: Ingestion, name: str, outcome: DocumentOutcome, *, tenant: str = "acme") -> str:
+    record = build_record(name.encode(), message=name, tenant=tenant, source=f"source of {tenant}")
+    await site.intakes.record_attachment(record)
+    assert await site.leases.finish_document(await site.claim_document(), outcome)
+    return record.attachment_id
+
+
+async def read_again(site: Ingestion, document_id: str, outcome: DocumentOutcome, replay_id: str) -> None:
+    assert await site.rereads.request_document("acme", document_id, replay_id)
+    assert await site.leases.finish_document(await site.claim_document(), outcome)
+
+
+async def decide(site: Ingestion, document_id: str, action: ReviewAction, **fields: Any) -> None:
+    version = (await site.document(document_id))["result_number"]
+    reviews = PgReviews(site.pool, Outbox(SCHEMA, site.codec), utc_now)
+    review = Review(action=action, version=version, fields=fields, api_key_id="00")
+    assert await reviews.decide_document("acme", document_id, review)
+
+
+async def read_state(site: Ingestion, document_id: str) -> tuple[str, str | None, list[str] | None]:
+    row = await site.document(document_id)
+    return row["status"], row["review_reason"], row["extraction"].get("known_ibans")
+
+
+KNOWN = ("completed", None, None)
+
+
+async def test_a_new_account_is_known_once_a_person_confirms_it(site: Ingestion) -> None:
+    first = await finish_document(site, "first", read_invoice(OLD))
+    changed = await finish_document(site, "changed", read_invoice(NEW))
+    assert await read_state(site, first) == KNOWN
+    assert await read_state(site, changed) == ("needs_review", "iban_changed", [OLD])
+    assert [(result.status, result.reason) for result in await site.results()][1] == ("needs_review", "iban_changed")
+    # Nobody has said that it is right: the next one is a change as well, also under the supplier's name alone.
+    again = await finish_document(site, "again", read_invoice(NEW, vat_id=None))
+    assert await read_state(site, again) == ("needs_review", "iban_changed", [OLD])
+    # A name is known with whatever VAT id stands beside it.
+    spoofed = await finish_document(site, "spoofed", read_invoice(NEW, vat_id="DE129273398"))
+    assert await read_state(site, spoofed) == ("needs_review", "iban_changed", [OLD])
+    theirs = await finish_document(site, "theirs", read_invoice(NEW), tenant="other")
+    assert await read_state(site, theirs) == KNOWN
+
+    await decide(site, changed, ReviewAction.CONFIRM)
+    assert await read_state(site, changed) == KNOWN
+    assert await read_state(site, await finish_document(site, "next", read_invoice(NEW))) == KNOWN
+    assert await read_state(site, await finish_document(site, "old", read_invoice(OLD))) == KNOWN
+    newer = await finish_document(site, "newer", read_invoice(NEWER))
+    assert await read_state(site, newer) == ("needs_review", "iban_changed", [OLD, NEW])
+
+
+async def test_a_document_that_is_read_again_changes_nothing(site: Ingestion) -> None:
+    first = await finish_document(site, "first", read_invoice(OLD))
+    changed = await finish_document(site, "changed", read_invoice(NEW))
+    await read_again(site, changed, read_invoice(NEW), "r1")
+    assert (await site.document(changed))["result_number"] == 1
+    await decide(site, changed, ReviewAction.CONFIRM)
+    for number, (document, iban) in enumerate(((first, OLD), (changed, NEW), (changed, NEW))):
+        await read_again(site, document, read_invoice(iban), f"again {number}")
+    assert (await site.document(first))["result_number"] == 1
+    assert (await site.document(changed))["result_number"] == 2
+    forged = await finish_document(site, "forged", read_invoice(NEWER))
+    await decide(site, forged, ReviewAction.REJECT)
+    await read_again(site, forged, read_invoice(NEWER), "r1")
+    kinds = await site.pool.fetch("select kind from ingestion.document_history order by entry_id")
+    assert [row["kind"] for row in kinds] == ["read", "confirmed", "read", "rejected"]
+
+
+async def test_who_corrects_another_field_has_not_confirmed_the_account(site: Ingestion) -> None:
+    await finish_document(site, "first", read_invoice(OLD))
+    whole = {"invoice_number": "7", "issue_date": "2026-04-01", "currency": "EUR", "total_gross": "19.00"}
+    changed = await finish_document(site, "changed", read_invoice(NEW, **{**whole, "total_gross": "91.00"}))
+    await decide(site, changed, ReviewAction.CORRECT, total_gross="19.00")
+    assert await read_state(site, changed) == ("needs_review", "iban_changed", [OLD])
+    await decide(site, changed, ReviewAction.CORRECT, iban=OLD)
+    assert await read_state(site, changed) == KNOWN
+
+
+async def test_a_rejected_document_takes_its_account_along(site: Ingestion) -> None:
+    forged = await finish_document(site, "forged", read_invoice(NEW))
+    await decide(site, forged, ReviewAction.REJECT)
+    assert await read_state(site, await finish_document(site, "real", read_invoice(OLD))) == KNOWN
+
+
+async def test_of_two_first_documents_that_end_at_one_moment_the_later_is_for_a_person(site: Ingestion) -> None:
+    leases = []
+    for name in ("one", "two", "three"):
+        await site.intakes.record_attachment(build_record(name.encode(), message=name))
+        leases.append(await site.claim_document())
+    # Each shares one key of its supplier with the next.
+    outcomes = [
+        read_invoice(OLD, supplier_name="Acme"),
+        read_invoice(NEW),
+        read_invoice(NEWER, vat_id=None),
+    ]
+    ended = await asyncio.gather(*(site.leases.finish_document(*pair) for pair in zip(leases, outcomes, strict=True)))
+    reasons = [outcome.reason for outcome in ended if outcome is not None]
+    assert len(reasons) == 3
+    # Either the one that is like both others ended first, or it met one of them.
+    assert reasons in (
+        [ReviewReason.IBAN_CHANGED, None, ReviewReason.IBAN_CHANGED],
+        [None, ReviewReason.IBAN_CHANGED, None],
+    )
+
+
+async def test_what_was_completed_before_accounts_were_compared_is_known_too(site: Ingestion) -> None:
+    documents = [await finish_document(site, str(number), read_invoice(OLD)) for number in range(3)]
+    nobody = await finish_document(site, "nobody", read_invoice(OLD, supplier_name=None, vat_id=None))
+    await site.pool.execute(
+        "update ingestion.document set supplier_vat_key = null, supplier_name_key = null, supplier_iban = null"
+    )
+    backfill = PgSupplierBackfill(site.pool, batch=3)
+    assert [await backfill.write_missing_keys() for _ in range(3)] == [3, 1, 0]
+    rows = [await site.document(document) for document in (*documents, nobody)]
+    keys = [(row["supplier_vat_key"], row["supplier_name_key"], row["supplier_iban"]) for row in rows]
+    assert keys == [("DE136695976", "muster", OLD)] * 3 + [(None, None, "")]
+
+
+async def test_a_failed_reading_leaves_the_accounts_that_were_shown(site: Ingestion) -> None:
+    await finish_document(site, "first", read_invoice(OLD))
+    changed = await finish_document(site, "changed", read_invoice(NEW))
+    standing = read_invoice(NEW)
+    standing = replace(
+        standing,
+        status=ResultStatus.NEEDS_REVIEW,
+        reason=ReviewReason.IBAN_CHANGED,
+        extraction={**(standing.extraction or {}), "known_ibans": [OLD]},
+    )
+    await decide(site, await finish_document(site, "second", read_invoice(NEWER)), ReviewAction.CONFIRM)
+    await read_again(site, changed, standing, "r1")
+    assert (await site.document(changed))["result_number"] == 1

@@ -1,0 +1,29 @@
+from ingestion.domain.transcript import Transcript
+from ingestion.extract.trades.candidates import gather_candidates
+from ingestion.extract.trades.labels import find_labels
+from ingestion.extract.trades.lines import ReadLine, read_lines
+
+
+def given(*rows: str) -> list[ReadLine]:
+    lines, _ = read_lines(Transcript.from_rows(rows).lines, day_first=True)
+    return lines
+
+
+def test_a_label_does_not_go_on_in_the_next_cell() -> None:
+    assert [match[0] for match in find_labels("Trade date")] == ["trade date"]
+    assert "trade\tdate" not in [match[0] for match in find_labels("Trade\tdate")]
+
+
+def test_a_number_in_front_of_its_unit_is_the_quantity_and_none_behind_the_unit() -> None:
+    quantities = gather_candidates(given("We have bought 4,250 shares of Alpine Dairy at 2.2350")).quantities
+    assert [str(number.value) for number in quantities] == ["4250"]
+
+
+def test_a_label_speaks_over_the_label_of_a_date_to_the_amount_behind_it() -> None:
+    settled = gather_candidates(given("Total due  Value date 19/01/2026  GBP 209.95")).settled
+    assert [str(number.value) for number in settled] == ["209.95"]
+
+
+def test_what_was_set_off_is_no_tax() -> None:
+    lines = given("Bemessungsgrundlage Kapitalertragsteuer 510,00 EUR", "Kapitalertragsteuer 125,00 EUR")
+    assert [str(number.value) for number in gather_candidates(lines).taxes] == ["125.00"]
