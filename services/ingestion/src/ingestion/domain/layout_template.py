@@ -75,7 +75,8 @@ class PlaceRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayoutTemplate:
-    """`features` are the layout's, `currencies` those that its page names."""
+    """`features` are the layout's, `currencies` those that its page names. `overrides` are the fields that the general
+    rules did not read as a person says: the others are only filled where those leave them open."""
 
     document_type: str
     supplier_name: str | None
@@ -83,6 +84,7 @@ class LayoutTemplate:
     currency: str | None
     currencies: tuple[str, ...]
     features: tuple[int, ...]
+    overrides: tuple[str, ...]
     rules: Mapping[str, tuple[PlaceRule, ...]]
 
     def to_json(self) -> dict[str, Any]:
@@ -93,6 +95,7 @@ class LayoutTemplate:
             "currency": self.currency,
             "currencies": list(self.currencies),
             "features": list(self.features),
+            "overrides": list(self.overrides),
             "rules": {field: [rule.to_json() for rule in rules] for field, rules in self.rules.items()},
         }
 
@@ -108,6 +111,8 @@ class LayoutTemplate:
             raise ValueError("this is no template of ours")
         if any(len(text or "") > MAX_TEXT_CHARACTERS for text in texts) or len(texts) > 24:
             raise ValueError("this template is too large")
+        if len(value["overrides"]) > len(TAUGHT_FIELDS) or not set(value["overrides"]) <= set(TAUGHT_FIELDS):
+            raise ValueError("this is no template of ours")
         rules = {field: tuple(PlaceRule.from_json(rule) for rule in listed) for field, listed in value["rules"].items()}
         if not rules.keys() <= set(PLACED_FIELDS) or any(len(listed) > MAX_RULES for listed in rules.values()):
             raise ValueError("this is no template of ours")
@@ -118,6 +123,7 @@ class LayoutTemplate:
             currency=value["currency"],
             currencies=tuple(value["currencies"]),
             features=read_features(value["features"]),
+            overrides=tuple(value["overrides"]),
             rules=rules,
         )
 

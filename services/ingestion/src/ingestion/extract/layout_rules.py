@@ -61,7 +61,7 @@ def is_invoice(transcript: Transcript) -> bool:
     head = [cell.text for line in page[: max(12, len(page) // 3)] for cell in line.cells]
     if any(labels.NO_INVOICE_TITLE.match(text) for text in head) and not any(labels.HEADLINE.match(t) for t in head):
         return any(labels.INVOICE_NUMBER.search(line.text) for line in page)
-    has_word = any(labels.INVOICE_WORD.search(line.text) for line in page)
+    has_word = any(labels.INVOICE_WORD.search(line.text) or labels.INVOICE_NUMBER.search(line.text) for line in page)
     has_total = find_totals(page).gross is not None
     return has_word or (has_total and any(values.is_money(line.text) for line in page))
 

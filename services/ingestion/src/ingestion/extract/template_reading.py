@@ -4,7 +4,7 @@ A template fills what the general rules leave open, and replaces what they read 
 stands elsewhere. It decides nothing that arithmetic contradicts, and knows nothing of embedded XML, which is exact.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from itertools import product
@@ -17,6 +17,7 @@ from ingestion.domain.layout_template import (
     DATE_FIELDS,
     MAX_RULES,
     PLACED_FIELDS,
+    TAUGHT_FIELDS,
     LayoutTemplate,
     PlaceRule,
     is_same_layout,
@@ -25,11 +26,13 @@ from ingestion.domain.transcript import Transcript
 from ingestion.extract import values
 from ingestion.extract.evidence_boxes import find_boxes
 from ingestion.extract.layout_features import Page, compute_features, index_page
+from ingestion.extract.layout_rules import read_invoice
 from ingestion.extract.ocr_certainty import was_read_by_ocr
 from ingestion.extract.rule_based import estimate_confidence
 from ingestion.extract.template_rules import Value, learn_rules, list_readings, read_rule
 from mailroom_common.parser import JSON
 
+_OF_SUPPLIER = ("supplier_name", "vat_id")  # the page prints it: this is whose it is
 _TOTALS = ("total_gross", "total_net", "total_tax")
 _MOST_CONFIDENCE = 0.9  # one document taught it, and the next may be another case
 _LEAST_NAME = 4  # letters and digits of a name that is not found by chance
@@ -64,7 +67,7 @@ def read_by_templates(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
     for number, written in enumerate(asked["templates"]):
         template = LayoutTemplate.from_json(written)
         if fits_page(template, page):
-            invoice, used, disputed = merge_reading(general, read_template(template, page))
+            invoice, used, disputed = merge_reading(general, read_template(template, page), template.overrides)
             return {
                 "number": number,
                 "extraction": invoice.to_json(),
@@ -88,6 +91,7 @@ def build_template(
         currency=invoice.currency,
         currencies=_name_currencies(page),
         features=features,
+        overrides=_list_overrides(read_invoice(transcript)[0], invoice, former),
         rules={field: rules for field, rules in _settle_dates(_learn_all(page, invoice, former)).items() if rules},
     )
     if not template.rules or not is_same_layout(features, features) or not fits_page(template, page):
@@ -97,6 +101,13 @@ def build_template(
     # What both documents have is the layout; their lines and customers are not.
     common = tuple(feature for feature in features if feature in set(former.features))
     return replace(template, features=common if is_same_layout(common, common) else features)
+
+
+def _list_overrides(general: Invoice, invoice: Invoice, former: LayoutTemplate | None) -> tuple[str, ...]:
+    """The fields in which the general rules are no help. Where they are right, a rule that is true by chance must not
+    go before them."""
+    known = former.overrides if former is not None else ()
+    return tuple(name for name in TAUGHT_FIELDS if name in known or getattr(general, name) != getattr(invoice, name))
 
 
 def _learn_all(page: Page, invoice: Invoice, former: LayoutTemplate | None) -> dict[str, tuple[PlaceRule, ...]]:
@@ -158,20 +169,25 @@ def _settle_totals(read: Mapping[str, set[Value]]) -> dict[str, Value | None]:
     return {name: next(iter(found), None) for name, found in zip(_TOTALS, readings, strict=True)}
 
 
-def merge_reading(general: Invoice, taught: Invoice) -> tuple[Invoice, list[str], dict[str, Value]]:
+def merge_reading(
+    general: Invoice, taught: Invoice, overrides: Collection[str]
+) -> tuple[Invoice, list[str], dict[str, Value]]:
     """The fields of both, the names of those that are the template's, and its values that arithmetic speaks against."""
-    found = {name: getattr(taught, name) for name in ("supplier_name", "vat_id", "currency", *PLACED_FIELDS)}
+    goes_first = {*_OF_SUPPLIER, *overrides, *(name for name in TAUGHT_FIELDS if getattr(general, name) is None)}
+    found = {name: getattr(taught, name) if name in goes_first else None for name in TAUGHT_FIELDS}
     if taught.due_date and (issued := taught.issue_date or general.issue_date) and taught.due_date < issued:
         found["due_date"] = None
-    totals, disputed = _merge_totals(general, taught)
+    totals, disputed = _merge_totals(general, taught, {name: found[name] for name in _TOTALS})
     found |= totals
     used = [name for name, value in found.items() if value is not None and value != getattr(general, name)]
     return _with_fields(general, {name: found[name] for name in used}), used, disputed
 
 
-def _merge_totals(general: Invoice, taught: Invoice) -> tuple[dict[str, Decimal | None], dict[str, Value]]:
-    """The template's totals as far as they are used, and those that are disputed."""
-    theirs: dict[str, Decimal | None] = {name: getattr(taught, name) for name in _TOTALS}
+def _merge_totals(
+    general: Invoice, taught: Invoice, theirs: dict[str, Decimal | None]
+) -> tuple[dict[str, Decimal | None], dict[str, Value]]:
+    """The template's totals as far as they are used, and those that are disputed. `theirs` are those that go before the
+    general rules."""
     nothing: dict[str, Decimal | None] = dict.fromkeys(_TOTALS)
     merged = _with_fields(general, {name: value for name, value in theirs.items() if value is not None})
     differing: dict[str, Value] = {
@@ -179,7 +195,7 @@ def _merge_totals(general: Invoice, taught: Invoice) -> tuple[dict[str, Decimal 
         for name, value in theirs.items()
         if value is not None and getattr(general, name) not in (None, value)
     }
-    if taught.totals_add_up() is False or (differing and merged.totals_add_up() is False):
+    if taught.totals_add_up() is False or merged.totals_add_up() is False:
         # Net and tax are not the total: the template is wrong, or the page is.
         return nothing, differing
     if differing and general.totals_add_up():

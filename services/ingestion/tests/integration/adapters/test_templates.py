@@ -36,6 +36,7 @@ def build_template(first: int = 0, name: str = "Shop") -> LayoutTemplate:
         currency="EUR",
         currencies=(),
         features=tuple(range(first, first + 20)),
+        overrides=("total_gross",),
         rules={"total_gross": (PlaceRule("left", "to pay"),)},
     )
 

@@ -19,6 +19,7 @@ TEMPLATE = LayoutTemplate(
     currency="EUR",
     currencies=("EUR",),
     features=(1, 2, 3),
+    overrides=("total_gross",),
     rules={"total_gross": (PlaceRule("left", "zu entrichten"),)},
 )
 RULE = PlaceRule("left", "zu entrichten").to_json()
@@ -32,6 +33,7 @@ def test_a_template_comes_back_from_json() -> None:
     "changed",
     [
         {"features": list(range(MAX_FEATURES + 1))},
+        {"overrides": ["lines"]},
         {"features": [-1]},
         {"features": ["1"]},
         {"supplier_name": "x" * 501},

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from ingestion.domain.invoice import Invoice
-from ingestion.domain.layout_template import MAX_FEATURES, MAX_RULES
+from ingestion.domain.layout_template import MAX_FEATURES, MAX_RULES, TAUGHT_FIELDS
 from ingestion.domain.transcript import Transcript
 from ingestion.extract.layout_features import compute_features, index_page
 from ingestion.extract.template_reading import build_template, merge_reading, read_template
@@ -51,9 +51,29 @@ TAUGHT: dict[str, Any] = {"supplier_name": "Nordlicht GmbH", "invoice_number": "
 def test_no_template_goes_against_a_sum(
     general: Invoice, taught: Invoice, total: str | None, disputed: set[str]
 ) -> None:
-    merged, _, differing = merge_reading(general, taught)
+    merged, _, differing = merge_reading(general, taught, TAUGHT_FIELDS)
     assert merged.total_gross == (None if total is None else Decimal(total))
     assert differing.keys() == disputed
+
+
+def test_what_the_general_rules_read_right_when_it_was_learned_stays_theirs() -> None:
+    # The row of one rate, which was the total of an invoice that had no other.
+    general, of_one_rate = amounts("518.99", "448.99", "70.00"), amounts("382.47", "321.40", "61.07")
+    assert merge_reading(general, of_one_rate, ["invoice_number"]) == (general, [], {})
+    unread = amounts("518.99")
+    assert merge_reading(unread, of_one_rate, ["invoice_number"]) == (unread, [], {})
+    assert merge_reading(amounts(None), of_one_rate, ["invoice_number"])[0] == of_one_rate
+
+
+def test_a_template_goes_before_the_general_rules_where_they_were_wrong_once() -> None:
+    wanted = Invoice(supplier_name="Nordlicht GmbH", invoice_number="NL/01", currency="EUR")
+    template = build_template(build_page(*ROWS), wanted, "invoice", None)
+    assert template is not None
+    assert "invoice_number" in template.overrides
+    assert "currency" not in template.overrides
+    again = build_template(build_page(*ROWS, "Rechnung Nr. NL/01"), wanted, "invoice", template)
+    assert again is not None
+    assert "invoice_number" in again.overrides
 
 
 def test_a_rule_is_kept_if_it_reads_the_confirmed_value_on_its_own_page() -> None:
