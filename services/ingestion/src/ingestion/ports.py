@@ -73,6 +73,11 @@ class Rereads(Protocol):
         """
         ...
 
+    async def request_from_copy(self, stored: AttachmentStored) -> None:
+        """Have the document of this attachment, whose blob is a good copy, read anew unless it was read: once for each
+        copy, and also where it is being read at this moment. Raises as `request_by_attachment` does."""
+        ...
+
     async def has_content(self, doc_source_id: str, content_sha256: str) -> bool:
         """Whether the doc source has a document with this content."""
         ...
