@@ -18,7 +18,7 @@ import reportlab
 from PIL import Image, ImageChops, ImageDraw, ImageFilter, ImageFont
 
 RECEIPTS = 50
-FOR_RULES, REPORTED = "receipt", "left out"
+FOR_RULES, REPORTED = "receipt", "left out, second"
 _FONTS = Path(reportlab.__file__).with_name("fonts")
 
 

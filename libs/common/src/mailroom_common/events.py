@@ -235,7 +235,7 @@ UNREAD_REASONS = frozenset(
     {"password_required", "password_wrong", "unreadable", "no_text_layer", "image_needs_ocr", "ocr_uncertain"}
     | {"archive_refused", "reader_limit", "reader_crashed", "blob_missing", "blob_mismatch", "internal_error"}
     | {"container_unreadable", "text_garbled", "form_not_read", "pages_not_read", "embedded_files_not_read"}
-    | {"xml_unreadable", "no_reader_yet"}
+    | {"xml_unreadable", "no_reader_yet", "text_not_visible"}
 )
 """Reasons of `needs_review` that say nothing of a document's content: it was not read, or no copy of it was kept."""
 

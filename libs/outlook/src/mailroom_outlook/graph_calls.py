@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 import httpx
 
+from mailroom_common.errors import ProviderUnavailable
 from mailroom_common.providers.calls import ProviderCall, ProviderCalls, RefusalMapper
 from mailroom_common.providers.http import BaseURL
 from mailroom_common.providers.ports import AccessTokenSource
@@ -20,6 +21,9 @@ from mailroom_outlook.settings import TRAITS
 # The `Prefer` of every call, subscriptions included: an id then survives a move within the mailbox, and the ids of
 # notifications are those of deltas, lists and fetches.
 IMMUTABLE_IDS = 'IdType="ImmutableId"'
+
+# Of one list, 50,000 mails of one second among them: whoever answers with more is broken, and pages stay in memory.
+MAX_LINKS = 1000
 
 
 def open_graph_calls(http: httpx.AsyncClient, base: BaseURL, tokens: AccessTokenSource, quota: Quota) -> ProviderCalls:
@@ -37,7 +41,12 @@ async def follow_pages(
     *,
     map_refusal: RefusalMapper | None = None,
 ) -> AsyncIterator[Payload]:
-    """Each page of the list, the first by `call`; what its headers ask for is asked of every page."""
+    """Each page of the list, the first by `call`; what its headers ask for is asked of every page.
+
+    Raises:
+        ProviderUnavailable: the list leads back to where it was, or on for more pages than any list has.
+    """
+    followed: set[str] = set()
     while True:
         page = await calls.fetch_json(mailbox, call, map_refusal=map_refusal)
         yield page
@@ -45,7 +54,11 @@ async def follow_pages(
         if not isinstance(link, str):
             return
         # A link that leads to another host is refused: the token would go there.
-        call = ProviderCall(name=call.name, path=base.relativize_link(link), headers=call.headers)
+        path = base.relativize_link(link)
+        if path in followed or len(followed) >= MAX_LINKS:
+            raise ProviderUnavailable("Graph's list does not end")
+        followed.add(path)
+        call = ProviderCall(name=call.name, path=path, headers=call.headers)
 
 
 def build_user_path(mailbox: Mailbox) -> str:

@@ -9,6 +9,7 @@ from mailroom_common.providers.calls import ProviderCall, ProviderCalls
 from mailroom_common.providers.http import BaseURL
 from mailroom_common.providers.quota import Quota
 from mailroom_common.providers.types import Mailbox
+from mailroom_outlook import graph_calls
 from mailroom_outlook.graph_calls import build_user_path, follow_pages, open_graph_calls
 
 BASE = BaseURL("https://graph.example/v1.0")
@@ -39,6 +40,28 @@ async def test_a_link_to_another_host_is_not_followed(calls: ProviderCalls, wire
     with pytest.raises(ProviderUnavailable):
         await read_pages(calls, outlook)
     assert len(wire.requests) == 1
+
+
+async def test_a_list_that_leads_back_is_not_read_for_ever(calls: ProviderCalls, wire: Any, outlook: Mailbox) -> None:
+    there, back = (
+        httpx.Response(200, json={"value": [], "@odata.nextLink": f"https://graph.example/v1.0/items?$skip={page}"})
+        for page in "ab"
+    )
+    wire.plays(there, back, there, back)
+    with pytest.raises(ProviderUnavailable):
+        await read_pages(calls, outlook)
+    assert len(wire.requests) == 3
+
+
+async def test_a_list_that_always_has_another_page_is_not_read_for_ever(
+    calls: ProviderCalls, wire: Any, outlook: Mailbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(graph_calls, "MAX_LINKS", 3)
+    links = (f"https://graph.example/v1.0/items?$skip={page}" for page in range(10))
+    wire.plays(*(httpx.Response(200, json={"value": [], "@odata.nextLink": link}) for link in links))
+    with pytest.raises(ProviderUnavailable):
+        await read_pages(calls, outlook)
+    assert len(wire.requests) == 4
 
 
 async def test_ids_are_immutable_unless_a_call_says_more(calls: ProviderCalls, wire: Any, outlook: Mailbox) -> None:

@@ -18,7 +18,7 @@ from ingestion.domain.model_question import ModelQuestion
 from ingestion.domain.page_picture import DrawnPage
 from ingestion.domain.review import Review
 from ingestion.domain.routing import Classification, Extraction
-from ingestion.domain.trade import Direction
+from ingestion.domain.trade import Direction, Trade
 from ingestion.domain.transcript import Transcript
 from mailroom_common.events import AttachmentStored
 
@@ -71,6 +71,11 @@ class Rereads(Protocol):
         Raises:
             Rejected: it is another tenant's, or another doc source's, than the record says.
         """
+        ...
+
+    async def request_from_copy(self, stored: AttachmentStored) -> None:
+        """Have the document of this attachment, whose blob is a good copy, read anew unless it was read: once for each
+        copy, and also where it is being read at this moment. Raises as `request_by_attachment` does."""
         ...
 
     async def has_content(self, doc_source_id: str, content_sha256: str) -> bool:
@@ -277,6 +282,10 @@ class PageChecker(Protocol):
         Raises:
             ParserLimitReached, ParserCrashed, UnreadableFile: as `Transcriber`.
         """
+        ...
+
+    async def check_trades(self, transcript: Transcript, trades: Sequence[Trade]) -> list[frozenset[str]]:
+        """For each trade the names of fields whose value is not on the page. Raises as `check_invoice`."""
         ...
 
 

@@ -18,7 +18,7 @@ from ingestion.ports import (
     UnfinishedUploads,
     UnusedPasswords,
 )
-from mailroom_common.errors import Retryable
+from mailroom_common.errors import Rejected, Retryable
 from mailroom_common.logs import get_logger
 from mailroom_common.metrics import INGESTION_BACKLOG_AGE_S
 from mailroom_common.retries import backoff_s, wait_for_event
@@ -152,8 +152,8 @@ async def run_upload_sweep(uploads: UnfinishedUploads, stopping: asyncio.Event) 
         try:
             while not stopping.is_set() and await uploads.sweep_upload():
                 log.info("unfinished_upload_deleted")
-        except Retryable as error:
-            # Postgres or the blob store is away; the next round deletes what this one did not.
+        except (Retryable, Rejected) as error:
+            # Postgres or the blob store is away, or refuses to delete; the next round deletes what this one did not.
             log.warning("upload_sweep_deferred", reason=str(error))
         await wait_for_event(stopping, _RETENTION_INTERVAL_S)
 

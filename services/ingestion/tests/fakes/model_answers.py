@@ -1,6 +1,7 @@
 """Answers of a language model about one page, and a model that gives them."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
@@ -10,6 +11,7 @@ import orjson
 from ingestion.domain.invoice import Invoice
 from ingestion.domain.model_answer import ModelFailure, ModelReply, ModelTokens, PageEvidence
 from ingestion.domain.model_question import ModelQuestion
+from ingestion.domain.trade import Trade
 from ingestion.domain.transcript import Transcript
 
 ROWS = (
@@ -101,3 +103,12 @@ class FakeChecker:
         asked = {"transcript": transcript.to_json(), "invoice": invoice.to_json()}
         found: Any = check_invoice(BytesIO(orjson.dumps(asked)), {})
         return PageEvidence(frozenset(found["unprinted"]), frozenset(found["ambiguous"]))
+
+    async def check_trades(self, transcript: Transcript, trades: Sequence[Trade]) -> list[frozenset[str]]:
+        from io import BytesIO
+
+        from ingestion.extract.trade_evidence import check_trades
+
+        asked = {"transcript": transcript.to_json(), "trades": [trade.to_json() for trade in trades]}
+        found: Any = check_trades(BytesIO(orjson.dumps(asked)), {})
+        return [frozenset(names) for names in found]

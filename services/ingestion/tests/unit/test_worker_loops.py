@@ -12,7 +12,7 @@ from ingestion import worker_loops
 from ingestion.adapters.notify_listener import NotifyListener
 from ingestion.domain.lanes import Lane, LaneSchedule
 from ingestion.ports import Channel
-from mailroom_common.errors import Unavailable
+from mailroom_common.errors import Rejected, Unavailable
 
 
 class FakeDocuments:
@@ -208,3 +208,15 @@ async def test_backlog_is_as_old_as_the_document_that_could_be_read_for_longest(
 async def test_backlog_stays_as_reported_while_postgres_is_away() -> None:
     await report_backlog(-90.0, None)
     assert await report_backlog(Unavailable("away"), None) == (90.0, 0.0)
+
+
+@pytest.mark.parametrize("error", [Unavailable("S3 answered AccessDenied"), Rejected("S3 answered InvalidArgument")])
+async def test_upload_that_the_store_does_not_delete_ends_no_worker(error: Exception) -> None:
+    stopping = asyncio.Event()
+
+    class Uploads:
+        async def sweep_upload(self) -> bool:
+            stopping.set()
+            raise error
+
+    await asyncio.wait_for(worker_loops.run_upload_sweep(Uploads(), stopping), 5)

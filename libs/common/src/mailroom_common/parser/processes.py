@@ -310,7 +310,8 @@ class ParserProcess:
             with self._end_on_malformed():
                 yield
         except TimeoutError as error:
-            self.end()
+            # A process that was taken over may wait for its end: what it found out must not help the next file.
+            self.distrust()
             raise ParserLimitReached("time") from error
         except (EOFError, ConnectionError) as error:
             await self._raise_for_ending(error)
@@ -329,7 +330,8 @@ class ParserProcess:
     async def _raise_for_ending(self, cause: Exception) -> NoReturn:
         # The pipe closes a moment before the process is reaped; one that closed it and still runs is killed.
         ending = await self._read_ending()
-        self.end()
+        # However it ended: one that was taken over may choose a limit on its time, soft or hard, for its end.
+        self.distrust()
         if ending is None:
             # Nor does the fork server say anything when it was killed itself, and its processes with it.
             killed = self.server.has_ended()
@@ -340,8 +342,6 @@ class ParserProcess:
                 raise ParserLimitReached("cpu") from cause
             killed = code == -signal.SIGKILL
             how = f"signal {-code}" if code < 0 else f"exit code {code}"
-        if not killed:
-            self.distrust()
         raise ParserCrashed(how, killed=killed) from cause
 
     async def _read_ending(self) -> tuple[bytes, int] | None:

@@ -11,7 +11,7 @@ from anthropic import APIConnectionError, APIError, APIStatusError, APITimeoutEr
 from anthropic.types import Message
 
 from ingestion.domain.model_answer import ModelFailure, ModelReply, ModelTokens, classify_status
-from ingestion.domain.model_question import INSTRUCTIONS, ModelQuestion
+from ingestion.domain.model_question import ModelQuestion
 from mailroom_common.providers.http import USER_AGENT, build_ssl_context
 from mailroom_common.settings import TLSSettings
 
@@ -54,7 +54,7 @@ class AnthropicModel:
             message = await self._client.messages.create(
                 model=self._model,
                 max_tokens=question.answer_tokens,
-                system=[{"type": "text", "text": INSTRUCTIONS, "cache_control": {"type": "ephemeral"}}],
+                system=[{"type": "text", "text": question.instructions, "cache_control": {"type": "ephemeral"}}],
                 messages=[{"role": "user", "content": _build_content(question)}],
                 output_config={"format": {"type": "json_schema", "schema": question.schema}},
             )

@@ -21,7 +21,7 @@ _FIND_CONTENT = """
     select document.content_type, document.content_sha256, document.size_bytes, document.blob_key, intake.filename,
            array(select copy.uploaded_blob_key from ingestion.intake copy
                  where copy.document_id = document.document_id and copy.uploaded_blob_key <> document.blob_key
-                 order by copy.seq) as copy_keys
+                 order by copy.seq desc limit 100) as copy_keys
     from ingestion.document left join ingestion.intake on intake.attachment_id = document.document_id
     where document.document_id = $1 and document.tenant_id = $2
 """

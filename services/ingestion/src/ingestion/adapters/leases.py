@@ -11,6 +11,7 @@ import asyncpg
 from ingestion.adapters.claim_turns import ClaimTurns
 from ingestion.adapters.document_evidence import write_evidence
 from ingestion.adapters.document_history import keep_proposal, keep_standing_version
+from ingestion.adapters.document_intakes import iterate_intakes
 from ingestion.adapters.document_passwords import find_password, settle_passwords
 from ingestion.adapters.intakes import append_document_event, read_outcome
 from ingestion.adapters.rereads import request_soon
@@ -54,10 +55,10 @@ _CLAIM = """
 _CLAIM_ANY = _CLAIM.format(of_source="")
 _CLAIM_OF_SOURCE = _CLAIM.format(of_source=" and not is_resting and tenant_id = $4 and doc_source_id = $5")
 _FIRST_INTAKE = "select * from ingestion.intake where attachment_id = $1"
-_INTAKES = "select * from ingestion.intake where document_id = $1 order by seq"
+# The newest: what came after a restore is the likeliest to be there.
 _COPIES = """
     select uploaded_blob_key from ingestion.intake
-    where document_id = $1 and tenant_id = $2 and uploaded_blob_key <> $3 order by seq
+    where document_id = $1 and tenant_id = $2 and uploaded_blob_key <> $3 order by seq desc limit 100
 """
 _RENEW = """
     update ingestion.document set next_attempt_at = now() + $3::interval, is_resting = true
@@ -209,7 +210,7 @@ class PgDocumentLeases:
                 await write_evidence(conn, lease.document_id, outcome, is_changed=is_changed)
             await record_trades(conn, document)
             marks = await read_trade_marks(conn, document)
-            for intake in await conn.fetch(_INTAKES, lease.document_id):
+            async for intake in iterate_intakes(conn, lease.document_id):
                 await self._append_result(conn, lease, outcome, intake, document["result_number"], marks)
             if is_changed:
                 await append_document_event(conn, document)

@@ -27,6 +27,7 @@ READER_MODULES = (
     "ingestion.extract.evidence_boxes",
     "ingestion.extract.page_evidence",
     "ingestion.extract.template_reading",
+    "ingestion.extract.trade_evidence",
 )
 READER_REASONS = frozenset([*DocumentSkipReason, *ReviewReason])
 

@@ -10,7 +10,7 @@ import httpx
 import orjson
 
 from ingestion.domain.model_answer import ModelFailure, ModelReply, ModelTokens, classify_status
-from ingestion.domain.model_question import INSTRUCTIONS, ModelQuestion
+from ingestion.domain.model_question import ModelQuestion
 from mailroom_common.errors import MailroomError, ProviderUnavailable
 from mailroom_common.providers.http import ProviderAnswer, open_client, parse_retry_after_s, send_request
 from mailroom_common.retries import backoff_s
@@ -67,7 +67,7 @@ class OpenAIModel:
         body = {
             "model": self._model,
             "messages": [
-                {"role": "system", "content": INSTRUCTIONS},
+                {"role": "system", "content": question.instructions},
                 {"role": "user", "content": question.text},
             ],
             "response_format": {

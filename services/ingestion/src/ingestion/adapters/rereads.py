@@ -15,6 +15,17 @@ _REQUEST = """
     set replay_id = $2, next_attempt_at = now(), attempts = 0, is_backfill = true, retry_cause = null
     where document_id = any($1) and next_attempt_at is null and replay_id is distinct from $2
 """
+# A good copy has come of a blob that is damaged or gone. Also where the document is being read: whoever has it may have
+# looked for copies already, and in its last attempt. So it loses its lease, and what it found out is dropped. What was
+# read from good bytes before stands: of content that comes with each mail of a sender, another reading for each copy
+# would repeat the results of all those before it.
+_REQUEST_FROM_COPY = """
+    update ingestion.document
+    set replay_id = $2, status = case when status = 'processing' then 'pending' else status end, lease_token = null,
+        is_backfill = is_backfill or next_attempt_at is null, next_attempt_at = now(), is_resting = false, attempts = 0,
+        retry_cause = null
+    where document_id = $1 and (next_attempt_at is not null or status = 'failed') and replay_id is distinct from $2
+"""
 # Before the documents of a replay: a person waits for it. One that is read at this moment is left to that reading.
 _REQUEST_SOON = """
     update ingestion.document
@@ -48,13 +59,17 @@ class PgRereads:
 
     async def request_by_attachment(self, stored: AttachmentStored, replay_id: str) -> bool:
         async with open_transaction(self._pool) as conn:
-            intake = await conn.fetchrow(_FIND_INTAKE, stored.attachment_id)
-            if intake is None:
+            document_id = await _find_document(conn, stored)
+            if document_id is None:
                 return False
-            if (intake["tenant_id"], intake["doc_source_id"]) != (stored.tenant_id, stored.doc_source_id):
-                raise Rejected(f"attachment {stored.attachment_id} is of another doc source than its record says")
-            await _request(conn, [intake["document_id"]], replay_id)
+            await _request(conn, [document_id], replay_id)
             return True
+
+    async def request_from_copy(self, stored: AttachmentStored) -> None:
+        async with open_transaction(self._pool) as conn:
+            document_id = await _find_document(conn, stored)
+            await conn.execute(_REQUEST_FROM_COPY, document_id, f"copy-{stored.attachment_id}")
+            await conn.execute("select pg_notify($1, '')", Channel.DOCUMENT_DUE.value)
 
     async def has_content(self, doc_source_id: str, content_sha256: str) -> bool:
         async with acquire_session(self._pool) as conn:
@@ -83,6 +98,16 @@ class PgRereads:
             rows = await conn.fetch(_PAGE, *_filter_values(tenant_id, wanted, replay_id), after, limit)
             requested = await _request(conn, [row["document_id"] for row in rows], replay_id)
         return RereadPage(len(rows), requested, rows[-1]["seq"] if len(rows) == limit else None)
+
+
+async def _find_document(conn: DatabaseSession, stored: AttachmentStored) -> str | None:
+    intake = await conn.fetchrow(_FIND_INTAKE, stored.attachment_id)
+    if intake is None:
+        return None
+    if (intake["tenant_id"], intake["doc_source_id"]) != (stored.tenant_id, stored.doc_source_id):
+        raise Rejected(f"attachment {stored.attachment_id} is of another doc source than its record says")
+    document_id: str = intake["document_id"]
+    return document_id
 
 
 async def request_soon(conn: DatabaseSession, document_id: str) -> None:

@@ -9,6 +9,7 @@ import asyncpg
 
 from ingestion.adapters.bounded_rows import fetch_bounded
 from ingestion.adapters.document_history import find_newest_reading, insert_decision, keep_standing_version
+from ingestion.adapters.document_intakes import iterate_intakes
 from ingestion.adapters.intakes import append_document_event, read_outcome
 from ingestion.adapters.rereads import request_soon
 from ingestion.adapters.supplier_accounts import check_supplier_account, lock_supplier
@@ -35,7 +36,6 @@ _DECIDE = """
     where document_id = $1
     returning *
 """
-_INTAKES = "select * from ingestion.intake where document_id = $1 order by seq"
 _FIND = "select * from ingestion.document where document_id = $1 and tenant_id = $2"
 _LIST = """
     select *, coalesce(octet_length(extraction::text), 0) + coalesce(octet_length(changes::text), 0) as json_bytes
@@ -115,7 +115,7 @@ def _is_archived_now(standing: Any, decided: Any) -> bool:
 async def append_results(conn: DatabaseSession, outbox: Outbox, document: Any, occurred_at: datetime) -> None:
     """The result of each attachment, as the document's row says now, under the lock of that row."""
     trade_marks = await read_trade_marks(conn, document)
-    for intake in await conn.fetch(_INTAKES, document["document_id"]):
+    async for intake in iterate_intakes(conn, document["document_id"]):
         event = build_result(
             attachment_id=AttachmentId(intake["attachment_id"]),
             document_id=DocumentId(document["document_id"]),

@@ -33,19 +33,19 @@ class ExtractionRouter:
         self, extraction: Extraction, unread: Sequence[ReviewReason], doc_source_id: str | None
     ) -> DocumentOutcome:
         outcome = routing.route_extraction(extraction, unread)
-        if outcome.status is ResultStatus.COMPLETED and extraction.confidence < self._find_least_confidence(
-            extraction, doc_source_id
+        if outcome.status is ResultStatus.COMPLETED and extraction.confidence < self._find_least(
+            extraction.document_type, doc_source_id
         ):
             return replace(outcome, status=ResultStatus.NEEDS_REVIEW, reason=ReviewReason.CONFIDENCE_LOW)
         return outcome
 
     def require_confidence(self, outcome: DocumentOutcome, doc_source_id: str) -> DocumentOutcome:
-        """The same for an invoice that another reader than the first one completed."""
-        least = self.by_doc_source.get(doc_source_id, 0.0)
+        """The same for what another reader than the first one completed."""
+        least = self._find_least(outcome.document_type, doc_source_id)
         if outcome.status is ResultStatus.COMPLETED and (outcome.confidence or 0.0) < least:
             return replace(outcome, status=ResultStatus.NEEDS_REVIEW, reason=ReviewReason.CONFIDENCE_LOW)
         return outcome
 
-    def _find_least_confidence(self, extraction: Extraction, doc_source_id: str | None) -> float:
-        usual = self.trade_confidence if extraction.document_type in TRADE_DOCUMENT_TYPES else 0.0
+    def _find_least(self, document_type: str | None, doc_source_id: str | None) -> float:
+        usual = self.trade_confidence if document_type in TRADE_DOCUMENT_TYPES else 0.0
         return usual if doc_source_id is None else self.by_doc_source.get(doc_source_id, usual)

@@ -1,11 +1,12 @@
 """What a language model answered: read strictly, since whoever wrote the document may have had a part in it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from enum import StrEnum
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import orjson
 
@@ -17,7 +18,9 @@ _MAX_LINES = 500
 _MAX_TEXT = 500
 _DATES = frozenset({"issue_date", "due_date"})
 _AMOUNTS = frozenset({"total_gross", "total_net", "total_tax", "amount_due"})
-_MAX_DIGITS, _MAX_DECIMALS = 12, 6
+_MAX_DIGITS, _MAX_DECIMALS = 12, 8
+
+T = TypeVar("T")
 
 
 class ModelFailure(StrEnum):
@@ -93,10 +96,19 @@ def parse_answer(text: str, *, with_fields: bool) -> ModelAnswer:
     Raises:
         ModelUnusable: it is not of the form that was asked for.
     """
+    return read_form(text, partial(_read_answer, with_fields=with_fields))
+
+
+def read_form(text: str, read: Callable[[Any], T]) -> T:
+    """What `read` makes of an answer; it raises a ValueError or its like of another form than was asked for.
+
+    Raises:
+        ModelUnusable: it did.
+    """
     try:
         if len(text) > _MAX_ANSWER_LETTERS:
             raise ValueError("the answer is too long")
-        return _read_answer(orjson.loads(text), with_fields=with_fields)
+        return read(orjson.loads(text))
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise ModelUnusable(ModelFailure.BROKEN) from error
 
@@ -117,19 +129,19 @@ def _read_answer(answer: Mapping[str, Any], *, with_fields: bool) -> ModelAnswer
 
 def _read_field(name: str, value: object) -> str | date | Decimal | None:
     if name in _AMOUNTS:
-        return _read_number(value)
-    text = _read_text(value)
+        return read_number(value)
+    text = read_text(value)
     if text is None or name not in _DATES:
         return text
     return date.fromisoformat(text)
 
 
 def _read_line(line: Mapping[str, Any]) -> InvoiceLine:
-    numbers = {name: _read_number(line[name]) for name in LINE_FIELDS if name != "description"}
-    return InvoiceLine(description=_read_text(line["description"]), **numbers)
+    numbers = {name: read_number(line[name]) for name in LINE_FIELDS if name != "description"}
+    return InvoiceLine(description=read_text(line["description"]), **numbers)
 
 
-def _read_text(value: object) -> str | None:
+def read_text(value: object) -> str | None:
     if value is None:
         return None
     if not isinstance(value, str) or len(value) > _MAX_TEXT:
@@ -138,8 +150,8 @@ def _read_text(value: object) -> str | None:
     return value.replace("\x00", "").strip() or None
 
 
-def _read_number(value: object) -> Decimal | None:
-    text = _read_text(value)
+def read_number(value: object) -> Decimal | None:
+    text = read_text(value)
     if text is None:
         return None
     # No NaN, no infinity, and no exponent that writes out a gigabyte of zeros.

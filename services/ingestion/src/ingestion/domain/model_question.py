@@ -50,7 +50,7 @@ LINE_FIELDS = ("description", "quantity", "unit_price", "amount", "tax_rate")
 _TYPE = {"type": "string", "enum": [*sorted(DOCUMENT_TYPES), OTHER]}
 
 
-def _build_object(properties: dict[str, Any]) -> dict[str, Any]:
+def build_object(properties: dict[str, Any]) -> dict[str, Any]:
     return {
         "type": "object",
         "properties": properties,
@@ -59,13 +59,13 @@ def _build_object(properties: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-TYPE_SCHEMA = _build_object({"document_type": _TYPE})
-INVOICE_SCHEMA = _build_object(
+TYPE_SCHEMA = build_object({"document_type": _TYPE})
+INVOICE_SCHEMA = build_object(
     {
         "document_type": _TYPE,
         **dict.fromkeys(INVOICE_FIELDS, _TEXT),
         "line_amounts": {"type": "string", "enum": ["net", "gross"]},
-        "lines": {"type": "array", "items": _build_object(dict.fromkeys(LINE_FIELDS, _TEXT))},
+        "lines": {"type": "array", "items": build_object(dict.fromkeys(LINE_FIELDS, _TEXT))},
     }
 )
 
@@ -83,11 +83,12 @@ class ModelQuestion:
     answer_tokens: int
     pdf: bytes | None = None
     pages: int = 0
+    instructions: str = INSTRUCTIONS
 
     @property
     def most_input_tokens(self) -> int:
         """More than the question can cost, so that a limit holds before the provider has counted."""
-        letters = len(INSTRUCTIONS) + len(str(self.schema)) + len(self.text.encode())
+        letters = len(self.instructions) + len(str(self.schema)) + len(self.text.encode())
         return letters // _BYTES_PER_TOKEN + (self.pages * _TOKENS_PER_PDF_PAGE if self.pdf is not None else 0)
 
 
@@ -95,7 +96,11 @@ def build_question(
     transcript: Transcript, *, mark: str, with_fields: bool, answer_tokens: int, pdf: bytes | None = None
 ) -> ModelQuestion:
     """`mark` is random: no document can say where it ends."""
-    rows = ["  ".join(cell.text for cell in line.cells) for line in transcript.lines]
-    text = "\n".join([f"DOCUMENT {mark} begins", *rows, f"DOCUMENT {mark} ends"]) if pdf is None else ""
+    text = build_text(transcript, mark) if pdf is None else ""
     schema = INVOICE_SCHEMA if with_fields else TYPE_SCHEMA
     return ModelQuestion(text, schema, answer_tokens, pdf, transcript.pages)
+
+
+def build_text(transcript: Transcript, mark: str) -> str:
+    rows = ["  ".join(cell.text for cell in line.cells) for line in transcript.lines]
+    return "\n".join([f"DOCUMENT {mark} begins", *rows, f"DOCUMENT {mark} ends"])

@@ -14,9 +14,9 @@ from ingestion.domain.routing import Extraction
 from mailroom_common.events import ResultStatus
 
 # What a model can help with. Every other reason of the local reader stays: a page that contradicts its XML, say.
-_CURABLE = frozenset({ReviewReason.FIELDS_MISSING, ReviewReason.TOTALS_DO_NOT_ADD_UP})
+CURABLE = frozenset({ReviewReason.FIELDS_MISSING, ReviewReason.TOTALS_DO_NOT_ADD_UP})
 # Of a value that only a model read and the sum of the others confirms, and of one that nothing confirms.
-_CONFIRMED, _PRINTED, _DOUBTED = 0.9, 0.8, 0.5
+CONFIRMED, PRINTED, DOUBTED = 0.9, 0.8, 0.5
 _MAX_READER = 100
 
 
@@ -46,11 +46,11 @@ def combine_outcome(
         return local  # nothing new, and nothing to doubt
     doubt = _find_doubt(fields, added, disputed, evidence)
     routed = routing.route_extraction(
-        Extraction(kind, fields, _estimate_confidence(local, fields, added, doubt), _name_reader(local.reader, model)),
+        Extraction(kind, fields, _estimate_confidence(local, fields, added, doubt), name_reader(local.reader, model)),
         unread,
     )
-    kept = local.reason if local.reason not in _CURABLE and local.reason not in unread else None
-    return _put_to_review(routed, kept or doubt)
+    kept = local.reason if local.reason not in CURABLE and local.reason not in unread else None
+    return put_to_review(routed, kept or doubt)
 
 
 def _route_skipped(
@@ -64,8 +64,8 @@ def _route_skipped(
     if answer.document_type is None:
         return local
     fields, _, _ = _merge_fields(Invoice().to_json(), answer, evidence)
-    extraction = Extraction(answer.document_type, fields, _DOUBTED, _name_reader(local.reader, model))
-    return _put_to_review(routing.route_extraction(extraction, unread), ReviewReason.READERS_DISAGREE)
+    extraction = Extraction(answer.document_type, fields, DOUBTED, name_reader(local.reader, model))
+    return put_to_review(routing.route_extraction(extraction, unread), ReviewReason.READERS_DISAGREE)
 
 
 def _merge_fields(
@@ -117,17 +117,17 @@ def _estimate_confidence(
     local: DocumentOutcome, fields: dict[str, Any], added: set[str], doubt: ReviewReason | None
 ) -> float:
     if doubt is not None:
-        return min(local.confidence or 0.0, _DOUBTED)
+        return min(local.confidence or 0.0, DOUBTED)
     if not added:
         return local.confidence or 0.0
-    return max(local.confidence or 0.0, _CONFIRMED if Invoice.from_json(fields).totals_add_up() else _PRINTED)
+    return max(local.confidence or 0.0, CONFIRMED if Invoice.from_json(fields).totals_add_up() else PRINTED)
 
 
-def _name_reader(local: str | None, model: str) -> str:
+def name_reader(local: str | None, model: str) -> str:
     return (f"{local}+{model}" if local else model)[:_MAX_READER]
 
 
-def _put_to_review(outcome: DocumentOutcome, reason: Reason | None) -> DocumentOutcome:
+def put_to_review(outcome: DocumentOutcome, reason: Reason | None) -> DocumentOutcome:
     if reason is None or outcome.reason is ReviewReason.EXTRACTION_TOO_LARGE:
         return outcome
     return replace(outcome, status=ResultStatus.NEEDS_REVIEW, reason=reason)

@@ -12,9 +12,9 @@ ANY_TENANT = "*"
 
 
 class ModelTask(StrEnum):
-    CLASSIFY = "classify"  # whether it is an invoice is asked of each document
-    EXTRACT = "extract"  # its fields are asked of each invoice
-    UNSURE = "unsure"  # fields are asked where the local reader leaves an invoice to a person
+    CLASSIFY = "classify"  # whether it is one of its profile is asked of each document
+    EXTRACT = "extract"  # its fields are asked of each invoice or note
+    UNSURE = "unsure"  # fields are asked where the local reader leaves an invoice or note to a person
     OFF = "off"  # for a tenant that is not to have what `*` says
 
 
@@ -50,9 +50,9 @@ def _parse_entry(entry: str) -> tuple[str, Profile, ModelTask]:
     parts = entry.rsplit(":", 2)
     if len(parts) != 3 or not parts[0] or parts[2] not in set(ModelTask):
         raise ValueError("each entry is tenant:profile:task, and a task is classify, extract, unsure or off")
-    if parts[1] != Profile.INVOICE:
-        raise ValueError("a model reads documents of the profile invoice only")
-    return parts[0], Profile.INVOICE, ModelTask(parts[2])
+    if parts[1] not in (Profile.INVOICE, Profile.CONTRACT_NOTE):
+        raise ValueError("a model reads documents of the profiles invoice and contract_note")
+    return parts[0], Profile(parts[1]), ModelTask(parts[2])
 
 
 def is_model_asked(tasks: frozenset[ModelTask], outcome: DocumentOutcome, transcript: Transcript) -> bool:

@@ -13,7 +13,14 @@ _OWN_TEXT = 250
 # A page whose letters are less certain than this on the average has words with other letters than were printed: labels
 # that nobody knows again, and names that look right. Clear pages have 0.985 and more.
 _READABLE = 0.98
-_PICTURED = frozenset({ReviewReason.NO_TEXT_LAYER, ReviewReason.TEXT_GARBLED, ReviewReason.IMAGE_NEEDS_OCR})
+_PICTURED = frozenset(
+    {
+        ReviewReason.NO_TEXT_LAYER,
+        ReviewReason.TEXT_NOT_VISIBLE,
+        ReviewReason.TEXT_GARBLED,
+        ReviewReason.IMAGE_NEEDS_OCR,
+    }
+)
 
 
 # A person has to see these, whatever a picture says.
@@ -88,11 +95,14 @@ def _list_unread(
         unread.insert(0, ReviewReason.OCR_UNCERTAIN if has_text else without_text)
     if (read.cut or not is_all) and ReviewReason.PAGES_NOT_READ not in unread:
         unread.append(ReviewReason.PAGES_NOT_READ)
+    if not all(line.is_visible for line in transcript.lines if line.page not in by_page):
+        unread.insert(0, ReviewReason.TEXT_NOT_VISIBLE)
     return unread
 
 
 def _list_lines(transcript: Transcript, page: int) -> list[TextLine]:
-    return [line for line in transcript.lines if line.page == page]
+    """What OCR has read takes the place of what nobody sees."""
+    return [line for line in transcript.lines if line.page == page and line.is_visible]
 
 
 def _join_lines(own: Sequence[TextLine], read: Sequence[TextLine]) -> list[TextLine]:

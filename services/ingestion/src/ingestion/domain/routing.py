@@ -19,7 +19,8 @@ from mailroom_common.events import Profile, ResultStatus
 _REQUIRED_FIELDS = ("supplier_name", "invoice_number", "issue_date", "currency", "total_gross")
 
 # An XML that cannot be read, or is one of several, may say something else than what was read, and be paid by.
-_XML_TROUBLES = frozenset({ReviewReason.XML_UNREADABLE, ReviewReason.SEVERAL_E_INVOICES})
+# So may a page whose letters nobody sees.
+_FOR_A_PERSON = frozenset({ReviewReason.XML_UNREADABLE, ReviewReason.SEVERAL_E_INVOICES, ReviewReason.TEXT_NOT_VISIBLE})
 
 # Kafka takes records of 1 MB, and a result is more than its extraction.
 _MAX_EXTRACTION_BYTES = 800_000
@@ -129,8 +130,8 @@ def _find_review_reason(extraction: Extraction, unread: Sequence[ReviewReason]) 
         return find_trade_review_reason(extraction.fields, extraction.doubts, unread) or extraction.unseen
     if extraction.doubts:
         return ReviewReason.PAGE_AND_XML_DISAGREE
-    if (xml_trouble := next((reason for reason in unread if reason in _XML_TROUBLES), None)) is not None:
-        return xml_trouble
+    if (trouble := next((reason for reason in unread if reason in _FOR_A_PERSON), None)) is not None:
+        return trouble
     if extraction.unseen is not None:
         return extraction.unseen
     if any(extraction.fields.get(name) is None for name in _REQUIRED_FIELDS):

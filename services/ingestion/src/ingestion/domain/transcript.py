@@ -1,7 +1,7 @@
 """What a document's bytes are, and its transcript: the text of its pages in the lines that an eye sees."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -45,7 +45,7 @@ class TextCell:
     """Text without a wide gap in it: a word group, a table's cell. Left and right edge in points.
 
     `confidence` is that of its least certain word, where it was read off a picture, and `word_confidences` has that of
-    each; what a text layer says is certain.
+    each; what a text layer says is certain, and 0 what it says and nobody sees.
     """
 
     text: str
@@ -74,6 +74,13 @@ class TextLine:
     def text(self) -> str:
         return " ".join(cell.text for cell in self.cells)
 
+    @property
+    def is_visible(self) -> bool:
+        return any(cell.confidence > 0 for cell in self.cells)
+
+    def hide(self) -> Self:
+        return replace(self, cells=tuple(replace(cell, confidence=0.0) for cell in self.cells))
+
 
 @dataclass(frozen=True)
 class Transcript:
@@ -95,6 +102,9 @@ class Transcript:
     @cached_property
     def text(self) -> str:
         return "\n".join(line.text for line in self.lines)
+
+    def drop_hidden_lines(self) -> Self:
+        return replace(self, lines=tuple(line for line in self.lines if line.is_visible))
 
     @classmethod
     def from_rows(cls, rows: Iterable[str]) -> Self:

@@ -29,7 +29,9 @@ INVOICE_NUMBER = match_any(
     r"\bfactuur\s?nummer",
     # What a till prints.
     r"\b(?:kassa?(?:en)?)?bon-?\s?(?:nummer|nr\b\.?)",
-    rf"\b(?:kassenbon|quittung|ticket|recibo|re[çc]u|scontrino|ricevuta|kvitto|kvittering|paragon|účtenka)s?[-\s.]*{_NO}",
+    rf"\b(?:kassenbon|quittung|ticket|recibo|re[çc]u|scontrino|ricevuta|kvitto|kvittering|paragon|účtenka)"
+    # OCR overlooks the small circle of `n°`.
+    rf"s?[-\s.]*(?:{_NO}|n\W?(?=\s?\d))",
 )
 # ... or behind the headline itself.
 HEADLINE = re.compile(rf"^\W*{_DOCUMENT}\b(?:\s*\(\w+\))?[\s#:.–-]*(?:{_NO}\s*:?\s*)?", re.IGNORECASE)
@@ -96,7 +98,7 @@ TOTAL_GROSS = match_any(
     r"\bimporte\s+(?:total|a\s+pagar)\b|\bvalor\s+total\b",
     r"\btotale\s+(?:fattura|documento|da\s+pagare|a\s+pagare|ivato|complessivo)\b|\b(?:netto|importo)\s+(?:a|da)\s+pagare\b",
     r"\b(?:celkem\s+)?k\s+úhradě\b|\bcelkem\s+(?:s|včetně)\s+dph\b|\bcelková\s+částka\b",
-    r"\b(?:beløb\s+)?i\s+alt\b|\b(?:total\s+)?at\s+betale\b|\btil\s+betaling\b|\btotal\s+inkl\b|\bfakturabeløb\b",
+    r"\b(?:beløb\s+)?[i1l|]\s+alt\b|\b(?:total\s+)?at\s+betale\b|\btil\s+betaling\b|\btotal\s+inkl\b|\bfakturabeløb\b",
     r"\b(?:summa\s+|belopp\s+)?att\s+betala\b|\b(?:summa|totalt)\s+inkl\b|\btotalbelopp\b",
     r"\b(?:nale[żz]no[śs][ćc]|razem|suma)\s+(?:og[óo][łl]em|brutto)\b|\bdo\s+zap[łl]aty\b|\bwarto[śs][ćc]\s+brutto\b",
 )

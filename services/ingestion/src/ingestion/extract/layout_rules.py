@@ -16,6 +16,7 @@ from ingestion.domain.transcript import TextCell, TextLine, Transcript
 from ingestion.extract import labels, values
 from ingestion.extract.document_kind import is_from_bank
 from ingestion.extract.invoice_lines import find_invoice_lines
+from ingestion.extract.ocr_certainty import was_read_by_ocr
 from ingestion.extract.supplier import find_supplier_name, is_buyer_cell
 from ingestion.extract.totals import InvoiceTotals, find_totals
 
@@ -62,6 +63,8 @@ def is_invoice(transcript: Transcript) -> bool:
     if any(labels.NO_INVOICE_TITLE.match(text) for text in head) and not any(labels.HEADLINE.match(t) for t in head):
         return any(labels.INVOICE_NUMBER.search(line.text) for line in page)
     has_word = any(labels.INVOICE_WORD.search(line.text) for line in page)
+    # Of a picture the total's label may have been misread: then the number's is enough.
+    has_word |= was_read_by_ocr(transcript) and any(labels.INVOICE_NUMBER.search(line.text) for line in page)
     has_total = find_totals(page).gross is not None
     return has_word or (has_total and any(values.is_money(line.text) for line in page))
 

@@ -35,25 +35,25 @@ def _find_ambiguous(invoice: Invoice, page: Sequence[TextLine]) -> Iterator[str]
 
 def find_unprinted(invoice: Invoice, page: Sequence[TextLine]) -> Iterator[str]:
     text = "\n".join(line.text for line in page)
-    words, letters = _split_words(text), _strip_punctuation(text)
-    if invoice.supplier_name and _split_words(invoice.supplier_name) not in words:
+    words, letters = split_words(text), _strip_punctuation(text)
+    if invoice.supplier_name and split_words(invoice.supplier_name) not in words:
         yield "supplier_name"
     # Whole, with its prefix: `17` of `RE-2026/17` would be another number, and stands in many dates too.
-    if invoice.invoice_number and _split_tokens(invoice.invoice_number) not in _split_tokens(text):
+    if invoice.invoice_number and split_tokens(invoice.invoice_number) not in split_tokens(text):
         yield "invoice_number"
     for name in ("vat_id", "iban"):
         code: str | None = getattr(invoice, name)
         # Written in groups, or not; long enough to be found by chance nowhere.
         if code and (len(_strip_punctuation(code)) < 8 or _strip_punctuation(code) not in letters):
             yield name
-    dates = _read_dates(text)
+    dates = read_dates(text)
     yield from (name for name in ("issue_date", "due_date") if (day := getattr(invoice, name)) and day not in dates)
     amounts = _read_amounts(page)
     for name in _AMOUNTS:
         amount: Decimal | None = getattr(invoice, name)
         if amount and amount not in amounts:
             yield name
-    if invoice.currency and invoice.currency not in _read_currencies(page):
+    if invoice.currency and invoice.currency not in read_currencies(page):
         yield "currency"
     if any(not _is_line_printed(line.description, line.amount, words, amounts) for line in invoice.lines):
         yield "lines"
@@ -61,27 +61,27 @@ def find_unprinted(invoice: Invoice, page: Sequence[TextLine]) -> Iterator[str]:
 
 def _is_line_printed(description: str | None, amount: Decimal | None, words: str, amounts: set[Decimal]) -> bool:
     # A long description runs over several lines of a cell, between which other columns stand.
-    printed = all(f" {word} " in words for word in _split_words(description or "").split())
+    printed = all(f" {word} " in words for word in split_words(description or "").split())
     return printed and (amount is None or amount in amounts)
 
 
-def _split_words(text: str) -> str:
+def split_words(text: str) -> str:
     """The words, lower case, with one blank around each; punctuation parts them."""
     plain = unicodedata.normalize("NFKC", text).casefold()
     return " " + " ".join("".join(sign if sign.isalnum() else " " for sign in plain).split()) + " "
 
 
-def _split_tokens(text: str) -> str:
+def split_tokens(text: str) -> str:
     """What blanks part, lower case, with one blank around each; punctuation within stays, that around it goes."""
     plain = unicodedata.normalize("NFKC", text).casefold().replace(":", " ").replace("#", " ")
     return " " + " ".join(token.strip(".,;()[]") for token in plain.split()) + " "
 
 
 def _strip_punctuation(text: str) -> str:
-    return _split_words(text).replace(" ", "")
+    return split_words(text).replace(" ", "")
 
 
-def _read_dates(text: str) -> set[date]:
+def read_dates(text: str) -> set[date]:
     """Every reading of every date: which of two orders is meant, the model had to tell."""
     return {
         found
@@ -95,7 +95,7 @@ def _read_amounts(page: Sequence[TextLine]) -> set[Decimal]:
     return {amount for line in page for cell in line.cells for amount in values.find_amounts(cell.text)}
 
 
-def _read_currencies(page: Sequence[TextLine]) -> set[str]:
+def read_currencies(page: Sequence[TextLine]) -> set[str]:
     named = {code for line in page for code in values.find_currencies(line.text)}
     settled = values.determine_currency(line.text for line in page)
     return named | ({settled} if settled else set())

@@ -42,7 +42,7 @@ def extract_invoice(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
     page could not be compared with its XML, or is not certain enough to be believed."""
     transcript = Transcript.from_json(orjson.loads(file.read()))
     if transcript.e_invoice is not None:
-        return _extract_from_xml(transcript, transcript.e_invoice)
+        return _extract_from_xml(transcript.drop_hidden_lines(), transcript.e_invoice)
     parts = (list_invoice_parts(transcript) if transcript.part_starts else []) or [read_part(transcript)]
     part = parts[0]
     is_ocr = was_read_by_ocr(part.transcript)

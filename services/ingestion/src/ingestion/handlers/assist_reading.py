@@ -1,22 +1,18 @@
 """Asking a language model about a document that the local reader has read, within limits and never trusting it."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
 from ingestion.domain.document import DocumentOutcome
-from ingestion.domain.model_answer import (
-    ModelAnswer,
-    ModelFailure,
-    ModelTokens,
-    ModelUnusable,
-    PageEvidence,
-    parse_answer,
-)
+from ingestion.domain.model_answer import ModelFailure, ModelTokens, ModelUnusable, parse_answer
 from ingestion.domain.model_question import ModelQuestion, build_question
 from ingestion.domain.model_reading import combine_outcome
+from ingestion.domain.model_trade_question import build_trade_question
+from ingestion.domain.model_trades import combine_trades, parse_trades
 from ingestion.domain.model_use import ModelTask, ModelUses, is_model_asked
 from ingestion.domain.transcript import PDF, Transcript
 from ingestion.ports import FetchedFile, LanguageModel, ModelBudget, PageChecker
@@ -100,29 +96,50 @@ class ReadingAssistant:
             return outcome
         with_fields = bool(tasks & {ModelTask.EXTRACT, ModelTask.UNSURE}) or outcome.extraction is None
         try:
-            question = await self._build_question(file, transcript, with_fields=with_fields)
-            answer = parse_answer(await self._ask(document.tenant_id, question), with_fields=with_fields)
-            evidence = await self._check_answer(transcript, answer)
+            pdf = await self._choose_pdf(file, transcript)
+            read = self._read_trades if document.profile is Profile.CONTRACT_NOTE else self._read_invoice
+            assisted = await read(document.tenant_id, outcome, transcript, pdf, with_fields=with_fields)
         except ModelUnusable as error:
             LLM_CALLS.labels(self._model.api, error.failure.value).inc()
             # The document ends as the local reader left it. The reason is the model's or its provider's, or a limit.
             log.warning("model_answer_unusable", document_id=document.document_id, reason=error.failure.value)
             return outcome
         LLM_CALLS.labels(self._model.api, "answered").inc()
-        return combine_outcome(outcome, answer, evidence, unread=transcript.unread, model=self._model.name)
+        return assisted
 
-    async def _build_question(self, file: FetchedFile, transcript: Transcript, *, with_fields: bool) -> ModelQuestion:
-        pdf = None
-        if self._sends_pdf and file.content_type == PDF and transcript.pages <= _MAX_PDF_PAGES:
-            content = await asyncio.to_thread(file.path.read_bytes)
-            pdf = content if len(content) <= _MAX_PDF_BYTES else None
-        return build_question(
+    async def _choose_pdf(self, file: FetchedFile, transcript: Transcript) -> bytes | None:
+        if not self._sends_pdf or file.content_type != PDF or transcript.pages > _MAX_PDF_PAGES:
+            return None
+        content = await asyncio.to_thread(file.path.read_bytes)
+        return content if len(content) <= _MAX_PDF_BYTES else None
+
+    async def _read_invoice(
+        self, tenant_id: str, outcome: DocumentOutcome, transcript: Transcript, pdf: bytes | None, *, with_fields: bool
+    ) -> DocumentOutcome:
+        question = build_question(
             transcript,
             mark=self._make_mark(),
             with_fields=with_fields,
             answer_tokens=self._limits.answer_tokens,
             pdf=pdf,
         )
+        answer = parse_answer(await self._ask(tenant_id, question), with_fields=with_fields)
+        with _unchecked_as_unusable():
+            evidence = await self._checker.check_invoice(transcript, answer.invoice)
+        return combine_outcome(outcome, answer, evidence, unread=transcript.unread, model=self._model.name)
+
+    async def _read_trades(
+        self, tenant_id: str, outcome: DocumentOutcome, transcript: Transcript, pdf: bytes | None, *, with_fields: bool
+    ) -> DocumentOutcome:
+        """Whether there are trades, and what they are, is one question: `with_fields` is always."""
+        del with_fields
+        question = build_trade_question(
+            transcript, mark=self._make_mark(), answer_tokens=self._limits.answer_tokens, pdf=pdf
+        )
+        answer = parse_trades(await self._ask(tenant_id, question))
+        with _unchecked_as_unusable():
+            unprinted = await self._checker.check_trades(transcript, answer.trades)
+        return combine_trades(outcome, answer, unprinted, unread=transcript.unread, model=self._model.name)
 
     async def _ask(self, tenant_id: str, question: ModelQuestion) -> str:
         at_most = ModelTokens(read=question.most_input_tokens, written=question.answer_tokens)
@@ -161,11 +178,13 @@ class ReadingAssistant:
         LLM_TOKENS.labels(self._model.api, "written").inc(tokens.written)
         LLM_COST.labels(self._model.api).inc(spent)
 
-    async def _check_answer(self, transcript: Transcript, answer: ModelAnswer) -> PageEvidence:
-        try:
-            return await self._checker.check_invoice(transcript, answer.invoice)
-        except (ParserLimitReached, ParserCrashed, UnreadableFile) as error:
-            raise ModelUnusable(ModelFailure.NOT_CHECKED) from error
+
+@contextmanager
+def _unchecked_as_unusable() -> Iterator[None]:
+    try:
+        yield
+    except (ParserLimitReached, ParserCrashed, UnreadableFile) as error:
+        raise ModelUnusable(ModelFailure.NOT_CHECKED) from error
 
 
 def _exceeds(cost: float, limit: float | None) -> bool:

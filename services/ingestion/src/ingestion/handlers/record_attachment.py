@@ -67,9 +67,7 @@ class AttachmentRecorder:
             copy_key=blob.key,
             problem="missing" if kept_sha256 is None else "other_content",
         )
-        # Read again from the copy, where the document was final without any. Once: a record that comes again names the
-        # same replay.
-        await self._rereads.request_by_attachment(stored, f"copy-{stored.attachment_id}")
+        await self._rereads.request_from_copy(stored)
 
     async def _replay(self, stored: AttachmentStored, replay_id: str) -> bool:
         """Has the document read again. False for an attachment that has to be recorded first: it came after the backup

@@ -15,6 +15,7 @@ NAME = "mailroom-local/1"
 _UNREAD_BY_WEIGHT = (
     ReviewReason.XML_UNREADABLE,
     ReviewReason.SEVERAL_E_INVOICES,
+    ReviewReason.TEXT_NOT_VISIBLE,
     ReviewReason.TEXT_GARBLED,
     ReviewReason.NO_TEXT_LAYER,
     ReviewReason.FORM_NOT_READ,

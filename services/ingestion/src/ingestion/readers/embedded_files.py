@@ -109,7 +109,8 @@ def _read_pdf(pdf: bytes, content: EmbeddedContent, page_limit: int, *, depth: i
     start = content.pages
     content.part_starts.append(start)
     content.pdfs.append(pdf)
-    content.lines += [replace(line, page=start + line.page) for line in read.lines]
+    # Without what nobody sees on them: the reason that it is a proposal is not kept below.
+    content.lines += [replace(line, page=start + line.page) for line in read.lines if line.is_visible]
     content.pages += read.pages
     # A picture in a file in the file is out of OCR's reach: its reason must not be taken for a page's.
     content.unread |= {ReviewReason.EMBEDDED_FILES_NOT_READ} if read.unread else set()

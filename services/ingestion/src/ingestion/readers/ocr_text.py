@@ -11,6 +11,7 @@ Quad = tuple[tuple[float, float], ...]
 """The corners of a piece of text: upper left, upper right, lower right, lower left."""
 
 _SAME_LINE = 0.5  # of the lower of two pieces: so far apart their middles may stand
+_CAPITAL_I = re.compile(r"(?<=[a-z]\.)I(?=\W|$)")
 _GLUED_RATE = re.compile(r"(?<=[^\W\d_]{2})(?=\d{1,2}(?:[.,]\d{1,2})?\s?%)")
 _LEVEL_RATIO = 2.0  # width to height, from which on a piece tells how askew the page is
 
@@ -26,7 +27,7 @@ class ReadText:
 
 def build_read_text(quad: Quad, letters: Sequence[tuple[str, float]]) -> ReadText:
     """A word is as certain as its letters are on the average."""
-    letters = _part_rates(letters)
+    letters = _part_rates(_mend_letters(letters))
     words: list[list[float]] = [[]]
     for letter, certainty in letters:
         if letter.isspace():
@@ -36,6 +37,13 @@ def build_read_text(quad: Quad, letters: Sequence[tuple[str, float]]) -> ReadTex
     certainties = [sum(word) / len(word) for word in words if word]
     text = " ".join("".join(letter for letter, _ in letters).split())
     return ReadText(quad, text, tuple(round(certainty, 3) for certainty in certainties))
+
+
+def _mend_letters(letters: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:
+    """`S.r.I.` is `S.r.l.`: where small letters stand a capital I is none."""
+    text = "".join(letter for letter, _ in letters)
+    wrong = {match.start() for match in _CAPITAL_I.finditer(text)}
+    return [("l", sure) if place in wrong else (letter, sure) for place, (letter, sure) in enumerate(letters)]
 
 
 def _part_rates(letters: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:

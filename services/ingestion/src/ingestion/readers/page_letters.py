@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 import pypdfium2
 import pypdfium2.raw as pdfium
 
+from ingestion.readers.page_visibility import Box, PlacedLetter, find_visible, get_address
+
 MAX_CHARACTERS = 40_000
 
 _LEVEL = 0.1  # sine of the angle up to which a letter counts as level
@@ -18,10 +20,6 @@ _ASCENT, _DESCENT = 0.94, 0.22  # of the size of a usual font
 _MANY_LETTERS = 100
 # Hyphens that are not broken at, and soft ones that are drawn all the same, as programs for the Web have them.
 _HYPHENS = {"\u00ad": "-", "\u2010": "-", "\u2011": "-"}
-
-
-Box = tuple[float, float, float, float]
-"""Left, bottom, right and top."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +39,8 @@ class Letter:
 
 @dataclass(frozen=True, slots=True)
 class PageLetters:
-    """`groups` have the letters of one direction of writing each, the page's own first.
+    """`groups` have the letters of one direction of writing each, the page's own first; `hidden` likewise those that
+    nobody sees on it.
 
     `lost` counts characters that the page draws and its text layer does not name; `is_cut` says that there are more
     than `MAX_CHARACTERS`.
@@ -50,6 +49,7 @@ class PageLetters:
     groups: tuple[tuple[Letter, ...], ...]
     lost: int
     is_cut: bool
+    hidden: tuple[tuple[Letter, ...], ...] = ()
 
     @property
     def all_letters(self) -> tuple[Letter, ...]:
@@ -58,11 +58,14 @@ class PageLetters:
 
 @dataclass(frozen=True, slots=True)
 class _Drawn:
-    """A letter in the page's own coordinates, upwards, and the quarter turn (counterclockwise) it is written in."""
+    """A letter in the page's own coordinates, upwards, and the quarter turn (counterclockwise) it is written in, None
+    where it runs across. `source` is the address of the text object that draws it, `ink` the box of what that draws."""
 
-    quarter: int
+    quarter: int | None
     box: Box
     text: str
+    source: int
+    ink: Box
 
 
 def find_quarter_turns(page: pypdfium2.PdfPage) -> int:
@@ -88,18 +91,25 @@ def read_letters(page: pypdfium2.PdfPage) -> PageLetters:
     found, count = _read_drawn(page)
     drawn = [letter for letter in _close_gaps(found) if isinstance(letter, _Drawn)]
     lost = sum(letter is _LOST for letter in found)
-    groups = tuple(
+    is_seen = find_visible(page, [PlacedLetter(letter.text, letter.ink, letter.source) for letter in drawn])
+    seen = [letter for letter, visible in zip(drawn, is_seen, strict=True) if visible]
+    hidden = [letter for letter, visible in zip(drawn, is_seen, strict=True) if not visible]
+    return PageLetters(_group_letters(seen, page), lost, count > MAX_CHARACTERS, _group_letters(hidden, page))
+
+
+def _group_letters(drawn: Sequence[_Drawn], page: pypdfium2.PdfPage) -> tuple[tuple[Letter, ...], ...]:
+    """A stamp across the page is none of its lines."""
+    return tuple(
         tuple(_turn_upright(letter, page) for letter in drawn if letter.quarter == quarter)
         for quarter in _choose_quarters(drawn, page.get_rotation() // 90)
     )
-    return PageLetters(groups, lost, count > MAX_CHARACTERS)
 
 
 _LOST = "lost"
 
 
 def _read_letter(text: pypdfium2.PdfTextPage, index: int) -> _Drawn | str | None:
-    """None for what is no letter of a line: blanks come back as gaps, a stamp across the page is none of its lines."""
+    """None for what is no letter: blanks come back as gaps."""
     code = pdfium.FPDFText_GetUnicode(text, index)
     character = _HYPHENS.get(chr(code), chr(code))
     if character.isspace() or pdfium.FPDFText_IsHyphen(text, index) == 1:
@@ -109,10 +119,19 @@ def _read_letter(text: pypdfium2.PdfTextPage, index: int) -> _Drawn | str | None
         return _LOST
     matrix = pdfium.FS_MATRIX()
     pdfium.FPDFText_GetMatrix(text, index, ctypes.byref(matrix))
-    if (quarter := _find_quarter(matrix.a, matrix.b)) is None:
-        return None
+    quarter = _find_quarter(matrix.a, matrix.b)
     size = pdfium.FPDFText_GetFontSize(text, index) * math.hypot(matrix.c, matrix.d)
-    return _Drawn(quarter, _find_box(text, index, quarter, size), character)
+    ink = _find_ink(text, index)
+    box = ink if quarter is None else _find_box(text, index, quarter, size, ink)
+    source = get_address(pdfium.FPDFText_GetTextObject(text, index))
+    return _Drawn(quarter, box, character, source, ink if ink[0] < ink[2] and ink[1] < ink[3] else box)
+
+
+def _find_ink(text: pypdfium2.PdfTextPage, index: int) -> Box:
+    edges = [ctypes.c_double() for _ in range(4)]
+    pdfium.FPDFText_GetCharBox(text, index, *map(ctypes.byref, edges))
+    left, right, bottom, top = (edge.value for edge in edges)
+    return left, bottom, right, top
 
 
 def _find_quarter(right: float, up: float) -> int | None:
@@ -127,10 +146,8 @@ def _find_quarter(right: float, up: float) -> int | None:
     return None
 
 
-def _find_box(text: pypdfium2.PdfTextPage, index: int, quarter: int, size: float) -> Box:
-    edges = [ctypes.c_double() for _ in range(4)]
-    pdfium.FPDFText_GetCharBox(text, index, *map(ctypes.byref, edges))
-    left, right, bottom, top = (edge.value for edge in edges)
+def _find_box(text: pypdfium2.PdfTextPage, index: int, quarter: int, size: float, ink: Box) -> Box:
+    left, bottom, right, top = ink
     if quarter == 0:
         # The loose box is as wide as the letter advances and as high as its font: a comma stands in its line, and
         # narrow letters have no gaps beside them. pdfium has none of letters that are turned, and none of text that
@@ -157,7 +174,12 @@ def _find_box(text: pypdfium2.PdfTextPage, index: int, quarter: int, size: float
 def _close_gaps(found: Sequence[_Drawn | str | None]) -> Iterator[_Drawn | str | None]:
     """Letters that are turned have no advance: where nothing parts two of them, the first reaches to the second."""
     for letter, after in zip(found, [*found, None][1:], strict=True):
-        if isinstance(letter, _Drawn) and isinstance(after, _Drawn) and letter.quarter == after.quarter != 0:
+        if (
+            isinstance(letter, _Drawn)
+            and isinstance(after, _Drawn)
+            and letter.quarter == after.quarter
+            and letter.quarter
+        ):
             yield replace(letter, box=_reach(letter, after))
         else:
             yield letter
@@ -165,7 +187,7 @@ def _close_gaps(found: Sequence[_Drawn | str | None]) -> Iterator[_Drawn | str |
 
 def _reach(letter: _Drawn, after: _Drawn) -> Box:
     (left, bottom, right, top), (_, next_bottom, next_right, next_top) = letter.box, after.box
-    size = right - left if letter.quarter % 2 else top - bottom  # of the font, across the direction of writing
+    size = right - left if letter.quarter in (1, 3) else top - bottom  # of the font, across the direction of writing
     match letter.quarter:
         case 1 if top < next_bottom < top + size / 2:
             top = next_bottom
@@ -178,10 +200,10 @@ def _reach(letter: _Drawn, after: _Drawn) -> Box:
     return left, bottom, right, top
 
 
-def _choose_quarters(letters: list[_Drawn], upright: int) -> list[int]:
+def _choose_quarters(letters: Sequence[_Drawn], upright: int) -> list[int]:
     """The direction that the page is read in, then others that have many letters. What stands upright as the page is
     shown is its direction, unless most of it is written otherwise."""
-    counts = Counter(letter.quarter for letter in letters)
+    counts = Counter(letter.quarter for letter in letters if letter.quarter is not None)
     most = max(counts, key=lambda quarter: counts[quarter], default=upright)
     main = most if counts[most] > 2 * counts[upright] else upright
     others = [quarter for quarter in counts if quarter != main and counts[quarter] >= _MANY_LETTERS]

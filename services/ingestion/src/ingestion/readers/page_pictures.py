@@ -47,7 +47,7 @@ def find_unread_content(page: pypdfium2.PdfPage, letters: PageLetters) -> Review
     if is_garbled("".join(letter.text for letter in found), letters.lost):
         return ReviewReason.TEXT_GARBLED
     objects = _list_objects(page)
-    if objects.texts > 5 and not found and not letters.lost:
+    if objects.texts > 5 and not found and not letters.lost and not any(letters.hidden):
         return ReviewReason.TEXT_GARBLED
     is_little = len(found) < _LITTLE_TEXT
     if is_little and objects.strokes >= _OUTLINES and len(found) < _OUTLINES:

@@ -5,6 +5,7 @@ pdfium's own order is that of the program that wrote the file: lines are made of
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
@@ -13,7 +14,7 @@ import pypdfium2.raw as pdfium
 
 from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.transcript import TextLine
-from ingestion.readers.page_letters import read_letters
+from ingestion.readers.page_letters import Letter, read_letters
 from ingestion.readers.page_lines import build_lines
 from ingestion.readers.page_pictures import find_unread_content
 from mailroom_common.parser import UnreadableFile
@@ -115,10 +116,20 @@ def _read_page(document: pypdfium2.PdfDocument, number: int, read: PDFText) -> N
         read.pictured.append(number)
     if unread is ReviewReason.TEXT_GARBLED:
         return  # letters that mean nothing are worse than none
-    for group in letters.groups:
+    _add_lines(number, letters.groups, letters.is_cut, read)
+    if unread is ReviewReason.NO_TEXT_LAYER and any(letters.hidden):
+        # What another program read off the picture, or what nobody wrote: a person has it as a proposal.
+        read.unread.add(ReviewReason.TEXT_NOT_VISIBLE)
+        shown = len(read.lines)
+        _add_lines(number, letters.hidden, letters.is_cut, read)
+        read.lines[shown:] = [line.hide() for line in read.lines[shown:]]
+
+
+def _add_lines(number: int, groups: Sequence[Sequence[Letter]], is_cut: bool, read: PDFText) -> None:
+    for group in groups:
         built = build_lines(number, group)
         read.lines += built.lines
-        if built.is_cut or letters.is_cut:
+        if built.is_cut or is_cut:
             read.unread.add(ReviewReason.PAGES_NOT_READ)
 
 

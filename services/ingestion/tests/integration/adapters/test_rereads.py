@@ -10,7 +10,7 @@ from ingestion_site import DONE, Ingestion
 
 from ingestion.domain.document import DocumentOutcome
 from ingestion.domain.lanes import Lane
-from ingestion.domain.reasons import DocumentSkipReason
+from ingestion.domain.reasons import DocumentSkipReason, ReviewReason
 from ingestion.ports import RereadFilter
 from mailroom_common.errors import Rejected
 from mailroom_common.events import AttachmentStored, ResultStatus
@@ -190,3 +190,35 @@ async def test_a_document_has_to_match_all_that_is_given(site: Ingestion, wanted
     await finish_document(site, number=1)
     await finish_document(site, SKIPPED, number=2)
     assert await site.rereads.count_documents("acme", wanted, None) == matches
+
+
+async def test_good_copy_that_comes_during_the_last_attempt_on_a_damaged_blob_is_read(site: Ingestion) -> None:
+    damaged, copy = (build_record(message=message) for message in ("first", "second"))
+    await site.intakes.record_attachment(damaged)
+    last_attempt = await site.claim_document()
+    assert await site.leases.list_copies(last_attempt) == []
+    await site.intakes.record_attachment(copy)
+    for _ in range(2):  # as a record that comes again does
+        await site.rereads.request_from_copy(copy)
+    failed = DocumentOutcome(status=ResultStatus.FAILED, reason=ReviewReason.BLOB_MISMATCH)
+    assert not await site.leases.finish_document(last_attempt, failed)
+    again = await site.claim_document()
+    assert (again.attempt, await site.leases.list_copies(again)) == (1, [copy.blob_key])
+    await site.rereads.request_from_copy(copy)
+    assert await site.leases.finish_document(again, DONE), "the copy was known to this attempt"
+    assert [result.status for result in await site.results()] == [ResultStatus.COMPLETED] * 2
+
+
+@pytest.mark.parametrize(
+    ("outcome", "is_read"),
+    [(DocumentOutcome(status=ResultStatus.FAILED, reason=ReviewReason.BLOB_MISSING), True), (READ_BY_1, False)],
+    ids=["failed", "read"],
+)
+async def test_good_copy_has_a_document_read_that_was_not_and_no_other(
+    site: Ingestion, outcome: DocumentOutcome, is_read: bool
+) -> None:
+    await finish_document(site, outcome)
+    copy = build_record(b"%PDF- 1", message="copy")
+    await site.intakes.record_attachment(copy)
+    await site.rereads.request_from_copy(copy)
+    assert (await site.leases.claim_document() is not None) is is_read

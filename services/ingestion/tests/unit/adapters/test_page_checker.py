@@ -4,6 +4,7 @@ from typing import Any, TypeVar
 
 import orjson
 import pytest
+from ingestion_fakes import build_trade
 from model_answers import PAGE
 
 from ingestion.adapters.page_checker import ParserPageChecker
@@ -39,3 +40,17 @@ async def test_page_and_answer_meet_in_the_parser_process() -> None:
 async def test_a_process_that_answers_otherwise_is_not_believed(answer: Any) -> None:
     with pytest.raises((ValueError, KeyError, TypeError)):
         await ParserPageChecker(FakeParser(answer)).check_invoice(PAGE, Invoice())
+
+
+async def test_the_trades_of_an_answer_are_held_against_the_page_there_too() -> None:
+    parser = FakeParser([["isin"], []])
+    trades = [build_trade(), build_trade()]
+    assert await ParserPageChecker(parser).check_trades(PAGE, trades) == [{"isin"}, frozenset()]
+    function, asked = parser.asked
+    assert (function, len(asked["trades"])) == ("ingestion.extract.trade_evidence:check_trades", 2)
+
+
+@pytest.mark.parametrize("answer", [[], [["other"]], [[], []], None])
+async def test_a_process_that_speaks_of_other_trades_is_not_believed(answer: Any) -> None:
+    with pytest.raises((ValueError, TypeError)):
+        await ParserPageChecker(FakeParser(answer)).check_trades(PAGE, [build_trade()])

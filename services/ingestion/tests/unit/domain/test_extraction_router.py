@@ -32,6 +32,11 @@ def test_what_a_second_reader_completed_is_for_a_person_where_its_doc_source_ask
     assert (found.status, found.reason, found.extraction) == (ResultStatus.NEEDS_REVIEW, "confidence_low", {})
 
 
+def test_trades_that_a_second_reader_completed_need_the_confidence_of_trades() -> None:
+    assisted = DocumentOutcome(status=ResultStatus.COMPLETED, document_type="contract_note", confidence=0.8)
+    assert ExtractionRouter().require_confidence(assisted, "other").reason == "confidence_low"
+
+
 def test_a_doubt_of_a_second_reader_stays_the_reason_where_its_doc_source_asks_for_more() -> None:
     doubtful = DocumentOutcome(status=ResultStatus.NEEDS_REVIEW, reason=ReviewReason.READERS_DISAGREE, confidence=0.5)
     assert ExtractionRouter(by_doc_source={"careful": 0.95}).require_confidence(doubtful, "careful") == doubtful

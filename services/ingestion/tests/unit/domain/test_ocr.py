@@ -100,3 +100,17 @@ def test_what_a_page_hid_is_still_hidden_once_the_next_one_was_read() -> None:
     long = replace(SCAN, pages=2, pictured_pages=(0, 1))
     read = ReadPages([0]) + ReadPages([1], [line("Terms", page=1)])
     assert add_read_pages(long, read).unread == (ReviewReason.NO_TEXT_LAYER,)
+
+
+def test_what_ocr_reads_takes_the_place_of_what_nobody_sees_and_the_rest_stays_a_proposal() -> None:
+    hidden = [TextLine(page, 10.0, 10.0, (TextCell("x" * 300, 0.0, 90.0),)).hide() for page in (0, 1)]
+    seen = TextLine(0, 10.0, 10.0, (TextCell("what the picture shows", 0.0, 90.0, 0.99),))
+    transcript = Transcript(
+        PDF, 2, tuple(hidden), unread=(ReviewReason.TEXT_NOT_VISIBLE, ReviewReason.NO_TEXT_LAYER), pictured_pages=(0, 1)
+    )
+    half = add_read_pages(transcript, ReadPages([0], [seen]))
+    assert half.lines == (seen, hidden[1])
+    assert half.unread[0] is ReviewReason.TEXT_NOT_VISIBLE
+    whole = add_read_pages(transcript, ReadPages([0, 1], [seen]))
+    assert whole.lines == (seen,)
+    assert ReviewReason.TEXT_NOT_VISIBLE not in whole.unread

@@ -337,7 +337,22 @@ def test_a_note_on_securities_is_no_invoice_whatever_words_it_has() -> None:
 
 
 @pytest.mark.parametrize(
-    "label", ["Bonnummer", "Kassabon nr.", "Ticket nº", "Kvitto nr", "Reçu n°", "Quittung Nr.", "Scontrino n."]
+    "label",
+    ["Bonnummer", "Kassabon nr.", "Ticket nº", "Kvitto nr", "Reçu n°", "Quittung Nr.", "Scontrino n.", "Ticket n"],
 )
 def test_the_number_of_a_till_receipt_is_its_number(label: str) -> None:
     assert fields(f"Corner shop\n{label} 34-51525\nTotal  10.00 EUR")["invoice_number"] == "34-51525"
+
+
+def test_a_picture_that_names_the_number_of_an_invoice_may_be_one_whatever_else_was_misread() -> None:
+    digital = Transcript.from_rows(["Havnens Værktøj ApS", "Fakturanr. 56-77532", "1 ait  77,24 DKK"])
+    lines = [
+        replace(line, cells=tuple(replace(cell, confidence=0.98) for cell in line.cells)) for line in digital.lines
+    ]
+    assert is_invoice(replace(digital, lines=tuple(lines)))
+    assert not is_invoice(digital)
+
+
+@pytest.mark.parametrize("label", ["I alt", "l alt", "1 alt"])
+def test_a_lone_letter_that_was_misread_still_makes_a_total(label: str) -> None:
+    assert fields(f"Fakturanr. 56-77532\n{label}  77,24 DKK")["total_gross"] == "77.24"

@@ -54,6 +54,11 @@ def test_a_rate_is_a_word_of_its_own() -> None:
         assert (found.text, len(found.word_confidences)) == (parted, len(parted.split()))
 
 
+def test_a_capital_i_behind_small_letters_is_an_l() -> None:
+    for text, mended in (("S.r.I.", "S.r.l."), ("S.r.I", "S.r.l"), ("I alt", "I alt"), ("AI Ponte", "AI Ponte")):
+        assert build_read_text(quad(0, 0, 9), [(letter, 0.9) for letter in text]).text == mended
+
+
 def test_a_cell_is_as_certain_as_its_least_certain_word() -> None:
     (line,) = build_text_lines(0, [ReadText(quad(0, 0, 90), "No 78", (0.8, 0.5))], 0.5)
     assert (line.cells[0].confidence, line.cells[0].word_confidences) == (0.5, (0.8, 0.5))

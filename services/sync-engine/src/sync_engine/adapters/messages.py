@@ -161,6 +161,8 @@ update sync_engine.message_part as old set
     filename = p.filename, content_type = p.content_type, size_bytes = p.size_bytes,
     content_sha256 = p.content_sha256, blob_key = p.blob_key,
     parked_reason = p.parked_reason, parked_detail = p.parked_detail, attempts = old.attempts + 1,
+    first_failed_at = case when p.parked_reason = 'gone' and old.parked_reason <> 'gone' then $3
+                           else old.first_failed_at end,
     last_failed_at = case when p.parked_reason is null then old.last_failed_at else $3 end,
     next_attempt_at = case when p.parked_reason is not null then $3::timestamptz
         + coalesce(($4::interval[])[old.attempts + 1], $5::interval * (0.9 + 0.2 * random())) end

@@ -52,7 +52,8 @@ select parked_reason, 'part', count(*) from sync_engine.message_part where parke
 group by parked_reason
 """
 # Beyond the last of the growing delays about a day, for ever; spread out, so that what failed together does not return
-# together.
+# together. What begins to be gone is so from now on: only after a day of that it is given up, whatever kept it parked
+# before.
 _PARK = """
 insert into sync_engine.parked_item as old (
     doc_source_id, message_id, tenant_id, reason, detail, attempts, first_failed_at, last_failed_at, next_attempt_at)
@@ -60,6 +61,7 @@ select $1, f.message_id, $2, f.reason, f.detail, 1, $4, $4, $4::timestamptz + ($
 from unnest($3::text[], $6::text[], $7::text[]) as f(message_id, reason, detail) order by f.message_id
 on conflict (doc_source_id, message_id) do update set
     reason = excluded.reason, detail = excluded.detail, attempts = old.attempts + 1, last_failed_at = $4,
+    first_failed_at = case when excluded.reason = 'gone' and old.reason <> 'gone' then $4 else old.first_failed_at end,
     next_attempt_at = $4::timestamptz
         + coalesce(($5::interval[])[old.attempts + 1], $8::interval * (0.9 + 0.2 * random()))
 """

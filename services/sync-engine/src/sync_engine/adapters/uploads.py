@@ -125,13 +125,14 @@ class Housekeeping:
 
     async def sweep_once(self) -> int:
         """How many blobs were removed. A stop ends it after the row or the batch that it is at."""
-        removed = 0
-        while not self._stopping.is_set() and (is_removed := await self._sweep_upload()) is not None:
-            removed += is_removed
         now = self._clock()
+        # Rows first: a blob store that refuses to delete would otherwise have them grow for ever.
         await self._delete_rows(_DELETE_OLD_RUNS, now - _RUN_RETENTION)
         await self._delete_rows(_DELETE_IDLE_RUNS, now - _IDLE_RUN_RETENTION)
         await self._delete_rows(_DELETE_OLD_MAIL_EVENTS, now - self._mail_event_retention)
+        removed = 0
+        while not self._stopping.is_set() and (is_removed := await self._sweep_upload()) is not None:
+            removed += is_removed
         return removed
 
     async def _delete_rows(self, statement: str, before: datetime) -> None:

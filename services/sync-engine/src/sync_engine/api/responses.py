@@ -184,7 +184,7 @@ class ParkedItemResponse(APIResponse):
     reason: str
     detail: str | None
     attempts: int
-    first_failed_at: datetime
+    first_failed_at: datetime = Field(description="Of `gone`: since when it has been gone.")
     last_failed_at: datetime
     next_attempt_at: datetime | None
 

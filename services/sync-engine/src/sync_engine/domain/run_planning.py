@@ -34,7 +34,7 @@ class SyncTimings:
 
 
 def is_gone_for_good(attempts: int, age: timedelta) -> bool:
-    """Of what was gone at each of `attempts`; `age` is the time since the first of them."""
+    """`attempts` counts all failures; `age` is the time since when it was gone at each of them."""
     return attempts >= _MAX_GONE_ATTEMPTS and age >= _MIN_GONE_AGE
 
 

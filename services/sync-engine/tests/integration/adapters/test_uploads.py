@@ -9,7 +9,7 @@ import pytest
 from fake_mailbox import File
 from sync_harness import Engine
 
-from mailroom_common.errors import Rejected
+from mailroom_common.errors import Rejected, Unavailable
 from mailroom_common.events import DocSourceState, SyncReason
 from sync_engine.adapters.uploads import Housekeeping
 from sync_engine.domain.run_outcomes import NotSyncable
@@ -185,3 +185,18 @@ async def test_a_blob_that_cannot_be_removed_ends_neither_the_sweeper_nor_its_pr
             await asyncio.sleep(0.05)
     stopping.set()
     await sweeping
+
+
+async def test_old_rows_are_deleted_also_while_the_store_deletes_no_blob(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await _upload(engine, "stuck")
+    await engine.complete_run(SyncReason.MANUAL)
+
+    async def refuse(_key: str) -> None:
+        raise Unavailable("S3 answered AccessDenied")
+
+    monkeypatch.setattr(engine.blobs, "delete_blob", refuse)
+    with pytest.raises(Unavailable):
+        await _sweeper(engine, timedelta(days=3650)).sweep_once()
+    assert await engine.read_rows("sync_run") == []

@@ -100,6 +100,27 @@ async def test_a_mail_that_stays_gone_is_done(engine: Engine, outlook: FakeOutlo
     assert (message["state"], message["skip_reason"]) == ("closed", "gone")
 
 
+async def test_a_mail_that_failed_for_days_and_is_then_gone_for_minutes_is_collected_when_it_can_be(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
+    outlook.deliver("late", File())
+    outlook.item_errors["late"] = Rejected("400")
+    await engine.complete_run()
+    for wait in (*RETRY_DELAYS, timedelta(hours=27)):
+        engine.clock.now += wait
+        await engine.complete_run(SyncReason.BACKSTOP)
+    outlook.item_errors["late"] = ItemGone("404, while the provider moves the mailbox")
+    outlook.hidden_from_list.add("late")  # newer mail has come
+    for _ in range(3):
+        engine.clock.pass_by(minutes=6)
+        await _asked_for_all(engine)
+        await engine.complete_run()
+    del outlook.item_errors["late"]
+    engine.clock.pass_by(hours=27)
+    await engine.complete_run(SyncReason.BACKSTOP)
+    assert await engine.collected_mails() == ["late"]
+
+
 async def test_a_mail_that_was_gone_for_good_and_is_shown_again_is_collected(
     engine: Engine, outlook: FakeOutlook
 ) -> None:

@@ -136,6 +136,24 @@ async def test_the_parts_of_a_mail_that_is_deleted_end_as_gone_and_not_at_once(
     assert (await engine.read_row("message"))["state"] == "closed"
 
 
+async def test_a_part_that_failed_for_days_and_is_then_gone_for_minutes_is_tried_on(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
+    deliver_five(outlook)
+    outlook.part_errors["bad.pdf"] = Rejected("400")
+    await engine.complete_run()
+    for wait in (*RETRY_DELAYS, timedelta(hours=27)):
+        engine.clock.now += wait
+        await engine.complete_run(SyncReason.BACKSTOP)
+    outlook.item_errors["m1"] = ItemGone("404, while the provider moves the mailbox")
+    outlook.hidden_from_list.add("m1")  # newer mail has come
+    for _ in range(3):
+        engine.clock.pass_by(minutes=6)
+        await engine.states.mark_full_due([engine.source.doc_source_id])
+        await engine.complete_run()
+    assert await parked_reasons(engine) == {"bad.pdf": "gone"}
+
+
 @pytest.mark.parametrize("others", [(), ("good.pdf",)], ids=["alone", "beside a stored part"])
 @pytest.mark.parametrize("is_full", [False, True], ids=["list", "delta"])
 async def test_a_part_that_was_gone_is_read_once_its_mail_is_shown_again(

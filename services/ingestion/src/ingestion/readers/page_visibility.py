@@ -1,0 +1,261 @@
+"""Which letters of a PDF's page an eye sees: those without which the page would look another way.
+
+A text layer also has what nobody sees: white on white, in the invisible mode, behind a picture, beside the page, in a
+layer that is switched off, as small as a dot. Whoever sends a page could tell a machine one account and a person
+another. Kinds of hiding are not listed here: the page is drawn with its letters and without them, and a letter whose
+place looks the same is not seen.
+
+What this cannot tell is a font whose letters have other shapes than their names say.
+"""
+
+import ctypes
+import os
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+# Before numpy is imported: a fork server must have one thread, and OpenBLAS would start one for each core.
+os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
+
+import numpy as np
+import pypdfium2
+import pypdfium2.raw as pdfium
+
+Box = tuple[float, float, float, float]
+"""Left, bottom, right and top."""
+
+_Pixels = Any  # numpy's arrays
+
+_SCALE = 2.0  # pixels a point
+_MAX_SIDE = 2400  # pixels
+# Of 255: fainter letters are not seen. Two drawings of one word differ by up to 64 at its edges from one of it.
+_LEAST_CONTRAST, _LEAST_CONTRAST_AMONG_OTHERS = 24, 80
+_LEAST_INK = 0.05  # of a letter's box
+_MARGIN = 1  # pixels: a thin letter of another font than the one that is named lies beside its box
+_LEAST_HEIGHT = 1.5  # points, of a page of A4; in proportion on a smaller one
+_USUAL_HEIGHT = 842.0
+# From here on a letter stands on another one, and one may hide the other.
+_OVERLAP = 0.3
+_SAME_PLACE = 0.5  # of a letter's height: the same letter again so near is drawn twice, for bold or a shadow
+_MAX_LAYERS = 4  # of letters that stand on each other
+_MAX_OBJECTS = 20_000
+_MAX_DEPTH = 8
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedLetter:
+    """`source` is the address of the text object that draws the letter."""
+
+    text: str
+    box: Box
+    source: int
+
+
+def find_visible(page: pypdfium2.PdfPage, letters: Sequence[PlacedLetter]) -> list[bool]:
+    """Whether each letter is seen. A mark (a comma, a hyphen) is seen with the letter beside it."""
+    if not letters:
+        return []
+    objects = _list_text_objects(page)
+    places = _place_on_picture(page, letters)
+    layers, unclear = _choose_layers(letters, places)
+    seen = _compare_drawings(page, objects, letters, places, layers)
+    is_seen = [
+        bool(seen[index]) and letter.source not in unclear and letter.source in objects
+        for index, letter in enumerate(letters)
+    ]
+    return _follow_neighbours(letters, is_seen)
+
+
+def _compare_drawings(
+    page: pypdfium2.PdfPage,
+    objects: Mapping[int, Any],
+    letters: Sequence[PlacedLetter],
+    places: _Pixels,
+    layers: Mapping[int, int],
+) -> _Pixels:
+    """For each letter whether its place looks another way once its layer is not drawn."""
+    whole = _draw(page)
+    of_letter = np.array([layers.get(letter.source, 0) for letter in letters])
+    sources = {letter.source for letter in letters}
+    contrast = _LEAST_CONTRAST if not layers else _LEAST_CONTRAST_AMONG_OTHERS
+    seen = np.zeros(len(letters), dtype=bool)
+    for layer in sorted(set(of_letter.tolist())):
+        # What has no letter that is read (blanks, the second drawing of a bold word) goes with each of them.
+        hidden = [drawn for source, drawn in objects.items() if source not in sources or layers.get(source, 0) == layer]
+        with _without(hidden):
+            rest = _draw(page)
+        differs = np.maximum(whole, rest) - np.minimum(whole, rest) >= contrast
+        chosen = of_letter == layer
+        seen[chosen] = np.array(_measure_share(differs, places[chosen])) >= _LEAST_INK
+    return seen & _is_large_enough(page, letters)
+
+
+def _is_large_enough(page: pypdfium2.PdfPage, letters: Sequence[PlacedLetter]) -> _Pixels:
+    """A mark is as small as it likes."""
+    least = _LEAST_HEIGHT * min(max(page.get_size()) / _USUAL_HEIGHT, 1.0)
+    return np.array([max(box[2] - box[0], box[3] - box[1]) >= least for box in (letter.box for letter in letters)])
+
+
+def _follow_neighbours(letters: Sequence[PlacedLetter], is_seen: Sequence[bool]) -> list[bool]:
+    """A point that was too thin to be drawn, or lay on a line, would make another amount if it were left out; so would
+    one thin letter within a word."""
+    followed = list(is_seen)
+    for index, letter in enumerate(letters):
+        beside = [is_seen[near] for near in (index - 1, index + 1) if 0 <= near < len(letters)]
+        followed[index] |= any(beside) if not letter.text.isalnum() else len(beside) > 1 and all(beside)
+    return followed
+
+
+def _draw(page: pypdfium2.PdfPage) -> _Pixels:
+    bitmap = page.render(scale=_choose_scale(page), grayscale=True, may_draw_forms=False)
+    try:
+        pixels = np.array(bitmap.to_numpy())
+    finally:
+        bitmap.close()
+    return pixels.reshape(pixels.shape[:2])
+
+
+def _choose_scale(page: pypdfium2.PdfPage) -> float:
+    return min(_SCALE, _MAX_SIDE / float(max(*page.get_size(), 1.0)))
+
+
+def _place_on_picture(page: pypdfium2.PdfPage, letters: Sequence[PlacedLetter]) -> _Pixels:
+    """A row for each letter: first column, first row, last column and last row, without the last; as the page is shown,
+    whichever way it is turned and cut."""
+    edge = 1_000_000  # places are whole numbers there: with so many of them nothing is lost
+    width, height = page.get_size()
+    unit = max(width, height, 1.0)
+
+    def transform(x: float, y: float) -> tuple[float, float]:
+        across, down = ctypes.c_int(), ctypes.c_int()
+        size = (int(width / unit * edge), int(height / unit * edge))
+        pdfium.FPDF_PageToDevice(page, 0, 0, *size, 0, x, y, ctypes.byref(across), ctypes.byref(down))
+        return across.value * unit / edge, down.value * unit / edge
+
+    (x0, y0), (x1, y1), (x2, y2) = transform(0, 0), transform(100, 0), transform(0, 100)
+    boxes = np.array([letter.box for letter in letters], dtype=float)
+    left, bottom, right, top = boxes.T
+    scale = _choose_scale(page)
+    across = [(x0 + (x1 - x0) * x / 100 + (x2 - x0) * y / 100) * scale for x, y in ((left, bottom), (right, top))]
+    down = [(y0 + (y1 - y0) * x / 100 + (y2 - y0) * y / 100) * scale for x, y in ((left, bottom), (right, top))]
+    limit = float(_MAX_SIDE * 2)
+    edges = (
+        np.floor(np.minimum(*across)) - _MARGIN,
+        np.floor(np.minimum(*down)),
+        np.ceil(np.maximum(*across)) + _MARGIN,
+        np.ceil(np.maximum(*down)),
+    )
+    columns, rows = round(width * scale), round(height * scale)
+    first = np.nan_to_num(np.clip(np.stack(edges, axis=1), 0.0, limit)).astype(int)
+    return np.minimum(first, [columns, rows, columns, rows])
+
+
+def _measure_share(differs: _Pixels, places: _Pixels) -> list[float]:
+    """The share of each place that is set."""
+    return [
+        np.count_nonzero(differs[top:bottom, left:right]) / max((right - left) * (bottom - top), 1)
+        for left, top, right, bottom in places.tolist()
+    ]
+
+
+def _choose_layers(letters: Sequence[PlacedLetter], places: _Pixels) -> tuple[dict[int, int], set[int]]:
+    """The layer of each text object that stands on another one, empty where none does; and those that are one too
+    many, of which nobody can say what is seen.
+
+    Ink at the place of a letter may be another letter's: so what stands on each other is not left out at once.
+    """
+    pairs, unclear = _find_overlaps(letters, places)
+    layers: dict[int, int] = {}
+    for source in dict.fromkeys(letter.source for letter in letters):
+        if source not in pairs:
+            continue
+        taken = {layers[other] for other in pairs[source] if other in layers}
+        layers[source] = next(layer for layer in range(len(taken) + 1) if layer not in taken)
+        if layers[source] >= _MAX_LAYERS:
+            unclear.add(source)
+            layers[source] = 0
+    return layers, unclear
+
+
+def _find_overlaps(letters: Sequence[PlacedLetter], places: _Pixels) -> tuple[dict[int, set[int]], set[int]]:
+    """The text objects with letters that stand on each other, and those that stand on two others at one place."""
+    columns, rows = (int(places[:, edge].max(initial=0)) for edge in (2, 3))
+    lower, upper = (np.zeros((rows + 1, columns + 1), dtype=np.int32) for _ in range(2))
+    counts: Counter[tuple[int, int]] = Counter()
+    crowded: set[int] = set()
+    for number, (letter, (left, top, right, bottom)) in enumerate(zip(letters, places.tolist(), strict=True), start=1):
+        if not letter.text.isalnum():
+            continue
+        first = lower[top:bottom, left:right]
+        others = _find_others(first, letter, letters)
+        for other in others:
+            # A word that is drawn again a little beside itself stands on its own neighbours too.
+            counts[letter.source, other.source] += -2 if _is_again(letter, other) else 1
+        if any(not _is_again(letter, other) for other in others):
+            second = upper[top:bottom, left:right]
+            if any(not _is_again(letter, other) for other in _find_others(second, letter, letters)):
+                crowded.add(letter.source)
+            second[second == 0] = number
+        first[first == 0] = number
+    pairs: dict[int, set[int]] = defaultdict(set)
+    for (upper_source, lower_source), count in counts.items():
+        if count > 0:
+            pairs[upper_source].add(lower_source)
+            pairs[lower_source].add(upper_source)
+    return pairs, crowded & pairs.keys()
+
+
+def _find_others(region: _Pixels, letter: PlacedLetter, letters: Sequence[PlacedLetter]) -> list[PlacedLetter]:
+    """Letters of other text objects that take a good part of a letter's place."""
+    taken = region[region > 0]
+    if taken.size <= _OVERLAP * region.size:
+        return []
+    others = [letters[number - 1] for number in set(taken.tolist())]
+    return [other for other in others if other.source != letter.source]
+
+
+def _is_again(letter: PlacedLetter, other: PlacedLetter) -> bool:
+    near = _SAME_PLACE * (letter.box[3] - letter.box[1])
+    return letter.text == other.text and all(
+        abs(ours - theirs) <= near for ours, theirs in zip(letter.box, other.box, strict=True)
+    )
+
+
+def _list_text_objects(page: pypdfium2.PdfPage) -> dict[int, Any]:
+    """By their addresses."""
+    found: dict[int, Any] = {}
+    for number in range(min(pdfium.FPDFPage_CountObjects(page), _MAX_OBJECTS)):
+        for drawn in _list_texts(pdfium.FPDFPage_GetObject(page, number), _MAX_DEPTH):
+            found[get_address(drawn)] = drawn
+            if len(found) >= _MAX_OBJECTS:
+                return found
+    return found
+
+
+def _list_texts(drawn: Any, depth: int) -> Iterator[Any]:
+    """Itself where it is text, and the texts in it."""
+    kind = pdfium.FPDFPageObj_GetType(drawn)
+    if kind == pdfium.FPDF_PAGEOBJ_TEXT:
+        yield drawn
+    elif kind == pdfium.FPDF_PAGEOBJ_FORM and depth:
+        for number in range(min(pdfium.FPDFFormObj_CountObjects(drawn), _MAX_OBJECTS)):
+            yield from _list_texts(pdfium.FPDFFormObj_GetObject(drawn, number), depth - 1)
+
+
+def get_address(drawn: Any) -> int:
+    return ctypes.cast(drawn, ctypes.c_void_p).value or 0
+
+
+@contextmanager
+def _without(objects: Iterable[Any]) -> Iterator[None]:
+    """The page without some of its texts, for as long as the block takes."""
+    modes = [(drawn, pdfium.FPDFTextObj_GetTextRenderMode(drawn)) for drawn in objects]
+    for drawn, _ in modes:
+        pdfium.FPDFTextObj_SetTextRenderMode(drawn, pdfium.FPDF_TEXTRENDERMODE_INVISIBLE)
+    try:
+        yield
+    finally:
+        for drawn, mode in modes:
+            pdfium.FPDFTextObj_SetTextRenderMode(drawn, mode)

@@ -1,0 +1,196 @@
+"""Whoever sends a page may tell a machine one account and a person another: what nobody sees is not the page's."""
+
+from collections.abc import Callable
+from io import BytesIO
+from typing import Any
+
+import orjson
+import pytest
+from generated_invoices import CII, text_page
+from PIL import Image
+from pypdf import PdfReader, PdfWriter
+from reportlab.lib.colors import Color
+from reportlab.lib.pagesizes import A4
+from reportlab.lib.utils import ImageReader
+from reportlab.pdfgen.canvas import Canvas
+
+from ingestion.domain.transcript import Transcript
+from ingestion.extract.rule_based import extract_invoice
+from ingestion.readers.document import transcribe_document
+from ingestion.readers.pdf_text import read_pdf_text
+
+ACCOUNT = "DE02120300000000202051"
+_WHITE, _BLACK = Color(1, 1, 1), Color(0, 0, 0)
+
+
+def draw_page(paint: Callable[[Canvas], None]) -> bytes:
+    file = BytesIO()
+    canvas = Canvas(file, pagesize=A4, invariant=True)
+    canvas.setFont("Helvetica", 10)
+    canvas.drawString(40, 760, "Invoice RE-1")
+    paint(canvas)
+    canvas.save()
+    return file.getvalue()
+
+
+def write_white_on_white(canvas: Canvas) -> None:
+    canvas.setFillColor(_WHITE)
+    canvas.drawString(40, 700, ACCOUNT)
+
+
+def write_almost_white(canvas: Canvas) -> None:
+    canvas.setFillColor(Color(0.97, 0.97, 0.97))
+    canvas.drawString(40, 700, ACCOUNT)
+
+
+def write_transparent(canvas: Canvas) -> None:
+    canvas.setFillAlpha(0)
+    canvas.drawString(40, 700, ACCOUNT)
+
+
+def write_in_invisible_mode(canvas: Canvas) -> None:
+    canvas.drawString(40, 700, ACCOUNT, mode=3)
+
+
+def write_behind_a_box(canvas: Canvas) -> None:
+    canvas.drawString(40, 700, ACCOUNT)
+    canvas.setFillColor(Color(0.9, 0.9, 1))
+    canvas.rect(30, 690, 300, 30, stroke=0, fill=1)
+
+
+def write_behind_a_picture(canvas: Canvas) -> None:
+    canvas.drawString(40, 700, ACCOUNT)
+    canvas.drawImage(ImageReader(Image.effect_noise((60, 6), 90)), 30, 690, 300, 30)
+
+
+def write_beside_the_page(canvas: Canvas) -> None:
+    canvas.drawString(A4[0] + 40, 700, ACCOUNT)
+
+
+def write_outside_of_the_clip(canvas: Canvas) -> None:
+    path = canvas.beginPath()
+    path.rect(0, 0, 10, 10)
+    canvas.clipPath(path, stroke=0, fill=0)
+    canvas.drawString(40, 700, ACCOUNT)
+
+
+def write_as_small_as_a_dot(canvas: Canvas) -> None:
+    canvas.setFont("Helvetica", 0.4)
+    canvas.drawString(40, 700, ACCOUNT)
+
+
+def write_under_another_line(canvas: Canvas) -> None:
+    """White letters among those of a line that is seen: the ink at their place is not theirs."""
+    canvas.setFillColor(_WHITE)
+    canvas.drawString(40, 704.5, ACCOUNT)
+    canvas.setFillColor(_BLACK)
+    canvas.drawString(38, 700, "Goods stay ours until they are paid in full")
+
+
+def write_under_a_stamp(canvas: Canvas) -> None:
+    canvas.setFillColor(_WHITE)
+    canvas.drawString(60, 708, ACCOUNT)
+    canvas.setFont("Helvetica-Bold", 60)
+    canvas.setFillColor(Color(0, 0, 0.6))
+    canvas.drawString(40, 695, "MMMMM")
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        write_white_on_white,
+        write_almost_white,
+        write_transparent,
+        write_in_invisible_mode,
+        write_behind_a_box,
+        write_behind_a_picture,
+        write_beside_the_page,
+        write_outside_of_the_clip,
+        write_as_small_as_a_dot,
+        write_under_another_line,
+        write_under_a_stamp,
+    ],
+)
+def test_text_that_nobody_sees_is_not_the_pages(write: Callable[[Canvas], None]) -> None:
+    text = " ".join(line.text for line in read_pdf_text(BytesIO(draw_page(write))).lines)
+    assert "Invoice RE-1" in text
+    assert ACCOUNT not in text.replace(" ", "")
+
+
+def write_white_on_black(canvas: Canvas) -> None:
+    canvas.rect(30, 690, 300, 30, stroke=0, fill=1)
+    write_white_on_white(canvas)
+
+
+def write_twice_for_bold(canvas: Canvas) -> None:
+    canvas.drawString(40, 700, ACCOUNT)
+    canvas.drawString(40.4, 700, ACCOUNT)
+
+
+def write_in_grey(canvas: Canvas) -> None:
+    canvas.setFillColor(Color(0.7, 0.7, 0.7))
+    canvas.setFont("Helvetica", 6)
+    canvas.drawString(40, 700, ACCOUNT)
+
+
+def write_over_a_watermark(canvas: Canvas) -> None:
+    canvas.setFont("Helvetica-Bold", 80)
+    canvas.setFillColor(Color(0.85, 0.85, 0.85))
+    canvas.drawString(20, 680, "COPY")
+    canvas.setFont("Helvetica", 10)
+    canvas.setFillColor(_BLACK)
+    canvas.drawString(40, 700, ACCOUNT)
+
+
+@pytest.mark.parametrize(
+    "write", [write_white_on_black, write_twice_for_bold, write_in_grey, write_over_a_watermark], ids=str
+)
+def test_text_that_is_seen_is_the_pages_however_it_is_drawn(write: Callable[[Canvas], None]) -> None:
+    assert ACCOUNT in " ".join(line.text for line in read_pdf_text(BytesIO(draw_page(write))).lines).replace(" ", "")
+
+
+def add_account(page: bytes, hidden: str) -> bytes:
+    """The page with an account that is seen, and another one that is not."""
+    canvas = Canvas(over := BytesIO(), pagesize=A4, invariant=True)
+    canvas.drawString(40, 300, "IBAN DE89370400440532013000")
+    canvas.setFillColor(_WHITE)
+    canvas.drawString(40, 280, f"IBAN {hidden}")
+    canvas.save()
+    writer = PdfWriter(clone_from=BytesIO(page))
+    writer.pages[0].merge_page(PdfReader(over).pages[0])
+    writer.write(file := BytesIO())
+    return file.getvalue()
+
+
+def find_doubts(pdf: bytes) -> Any:
+    transcript = orjson.dumps(transcribe_document(BytesIO(pdf), {}))
+    answer: Any = extract_invoice(BytesIO(transcript), {})
+    return answer["doubts"]
+
+
+def test_an_xml_that_agrees_with_nothing_but_hidden_text_is_not_believed() -> None:
+    """Otherwise an account of the sender's is paid, and the page that was approved shows another one."""
+    shown, hidden = CII(iban="DE89370400440532013000"), CII(iban=ACCOUNT)
+    assert find_doubts(shown.pdf(add_account(shown.page(), ACCOUNT))) == []
+    assert find_doubts(hidden.pdf(add_account(hidden.page(), ACCOUNT))) == ["iban"]
+
+
+def test_letters_that_nobody_sees_on_a_picture_are_a_proposal_for_a_person() -> None:
+    file = BytesIO()
+    canvas = Canvas(file, pagesize=A4, invariant=True)
+    canvas.drawImage(ImageReader(Image.new("L", (60, 80), 230)), 0, 0, *A4)
+    for number in range(30):
+        canvas.drawString(40, 780 - number * 20, f"Line {number} of what somebody's OCR has read", mode=3)
+    canvas.save()
+    answer: Any = transcribe_document(BytesIO(file.getvalue()), {})
+    transcript = Transcript.from_json(answer)
+    assert transcript.unread[0] == "text_not_visible"
+    assert transcript.pictured_pages == (0,)
+    assert len(transcript.lines) == 30
+    assert not transcript.drop_hidden_lines().lines
+
+
+def test_a_page_of_plain_text_has_nothing_hidden() -> None:
+    assert [line.text for line in read_pdf_text(BytesIO(text_page("Total  1,234.56 EUR"))).lines] == [
+        "Total 1,234.56 EUR"
+    ]
