@@ -33,10 +33,6 @@ alter table ingestion.trade
     add column order_id text,                    -- the pending order that it executed
     add column order_candidates text[],          -- pending orders of which it may have executed one
     add column decided_order_id text;            -- the pending order that a person named
-create index trade_by_order on ingestion.trade (order_id) where order_id is not null;
-create index trade_by_order_match on ingestion.trade (tenant_id, coalesce(order_match, 'unmatched'), seq desc)
-    where state = 'counted';
-create index trade_by_instrument on ingestion.trade using gin (instrument_keys);
 
 -- What is to be matched anew, since an order or a trade of it changed.
 create table ingestion.order_match_request (
