@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
+import asyncpg
 import mailroom_gmail
 import mailroom_outlook
 from ingestion.adapters.blobs import StoredDocumentBlobs
@@ -50,7 +51,7 @@ from ingestion.worker_loops import (
     run_trade_announcements,
     run_upload_sweep,
 )
-from mailroom_common.blobs import find_blob_folder, open_blob_store
+from mailroom_common.blobs import BlobStore, find_blob_folder, open_blob_store
 from mailroom_common.events import Profile
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.dead_letters import DeadLetterWriter
@@ -106,13 +107,7 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
             application_name=f"{process.name}-listener",
         )
         events = PgEventLog(pool)
-        leases = PgDocumentLeases(
-            pool,
-            outbox,
-            duration=timedelta(seconds=settings.document_lease_s),
-            clock=utc_now,
-            password_keys=settings.password_keys,
-        )
+        leases = _build_leases(settings, pool, outbox)
         recorder = AttachmentRecorder(PgIntakeStore(pool, outbox, utc_now), PgRereads(pool), blobs)
         dead_letters = DeadLetterWriter(producer, process.name)
         consumer = _build_consumer(settings, recorder, codec, schemas, dead_letters)
@@ -131,19 +126,51 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
             tasks.create_task(OutboxRelay(settings.database_url, SCHEMA, producer).run_relay(stopping))
             tasks.create_task(listener.run_listener(stopping))
             tasks.create_task(run_event_numbering(events, listener, stopping))
-            announcements = PgTradeAnnouncements(pool, outbox, utc_now)
-            tasks.create_task(run_trade_announcements(announcements, listener, stopping))
-            matcher = PgOrderMatcher(pool, OrderTolerances(settings.order_tolerances))
-            tasks.create_task(run_order_matching(matcher, listener, stopping))
+            _start_trade_loops(tasks, settings, pool, outbox, listener, stopping)
             tasks.create_task(run_backlog_report(leases, stopping))
-            tasks.create_task(run_event_retention(events, timedelta(days=settings.document_event_days), stopping))
-            tasks.create_task(run_upload_sweep(UploadSweeper(pool, blob_store), stopping))
-            tasks.create_task(run_supplier_backfill(PgSupplierBackfill(pool), stopping))
+            _start_housekeeping(tasks, settings, pool, blob_store, events, stopping)
             tasks.create_task(run_lessons(TemplateTeacher(templates, templates, blobs, open_readers), stopping))
-            tasks.create_task(run_password_sweep(PasswordSweeper(pool), stopping))
             for number in range(loops):
                 schedule = LaneSchedule(number, loops)
                 tasks.create_task(run_document_worker(processor, leases, listener, stopping, schedule))
+
+
+def _start_trade_loops(
+    tasks: asyncio.TaskGroup,
+    settings: WorkerSettings,
+    pool: asyncpg.Pool,
+    outbox: Outbox,
+    listener: NotifyListener,
+    stopping: asyncio.Event,
+) -> None:
+    announcements = PgTradeAnnouncements(pool, outbox, utc_now)
+    matcher = PgOrderMatcher(pool, OrderTolerances(settings.order_tolerances))
+    tasks.create_task(run_trade_announcements(announcements, listener, stopping))
+    tasks.create_task(run_order_matching(matcher, listener, stopping))
+
+
+def _start_housekeeping(
+    tasks: asyncio.TaskGroup,
+    settings: WorkerSettings,
+    pool: asyncpg.Pool,
+    blob_store: BlobStore,
+    events: PgEventLog,
+    stopping: asyncio.Event,
+) -> None:
+    tasks.create_task(run_event_retention(events, timedelta(days=settings.document_event_days), stopping))
+    tasks.create_task(run_upload_sweep(UploadSweeper(pool, blob_store), stopping))
+    tasks.create_task(run_supplier_backfill(PgSupplierBackfill(pool), stopping))
+    tasks.create_task(run_password_sweep(PasswordSweeper(pool), stopping))
+
+
+def _build_leases(settings: WorkerSettings, pool: asyncpg.Pool, outbox: Outbox) -> PgDocumentLeases:
+    return PgDocumentLeases(
+        pool,
+        outbox,
+        duration=timedelta(seconds=settings.document_lease_s),
+        clock=utc_now,
+        password_keys=settings.password_keys,
+    )
 
 
 def _open_parser(settings: WorkerSettings, process: Process, scratch: Path) -> AbstractAsyncContextManager[ParserPool]:
