@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 import asyncpg
+
 import mailroom_gmail
 import mailroom_outlook
 from ingestion.adapters.blobs import StoredDocumentBlobs
