@@ -142,9 +142,7 @@ def write_over_a_watermark(canvas: Canvas) -> None:
     canvas.drawString(40, 700, ACCOUNT)
 
 
-@pytest.mark.parametrize(
-    "write", [write_white_on_black, write_twice_for_bold, write_in_grey, write_over_a_watermark], ids=str
-)
+@pytest.mark.parametrize("write", [write_white_on_black, write_twice_for_bold, write_in_grey, write_over_a_watermark])
 def test_text_that_is_seen_is_the_pages_however_it_is_drawn(write: Callable[[Canvas], None]) -> None:
     assert ACCOUNT in " ".join(line.text for line in read_pdf_text(BytesIO(draw_page(write))).lines).replace(" ", "")
 
