@@ -39,6 +39,7 @@ _USUAL_HEIGHT = 842.0
 # From here on a letter stands on another one, and one may hide the other.
 _OVERLAP = 0.3
 _SAME_PLACE = 0.5  # of a letter's height: the same letter again so near is drawn twice, for bold or a shadow
+_MAX_OVERLAP_PIXELS = 100_000_000  # that are looked through for letters on each other; a full page has 10 million
 _MAX_LAYERS = 4  # of letters that stand on each other
 _MAX_OBJECTS = 20_000
 _MAX_DEPTH = 8
@@ -185,10 +186,16 @@ def _find_overlaps(letters: Sequence[PlacedLetter], places: _Pixels) -> tuple[di
     lower, upper = (np.zeros((rows + 1, columns + 1), dtype=np.int32) for _ in range(2))
     counts: Counter[tuple[int, int]] = Counter()
     crowded: set[int] = set()
+    unchecked: set[int] = set()
+    looked_through = 0
     for number, (letter, (left, top, right, bottom)) in enumerate(zip(letters, places.tolist(), strict=True), start=1):
         if not letter.text.isalnum():
             continue
         first = lower[top:bottom, left:right]
+        looked_through += first.size
+        if looked_through > _MAX_OVERLAP_PIXELS:
+            unchecked.add(letter.source)
+            continue
         others = _find_others(first, letter, letters)
         for other in others:
             # A word that is drawn again a little beside itself stands on its own neighbours too.
@@ -204,7 +211,7 @@ def _find_overlaps(letters: Sequence[PlacedLetter], places: _Pixels) -> tuple[di
         if count > 0:
             pairs[upper_source].add(lower_source)
             pairs[lower_source].add(upper_source)
-    return pairs, crowded & pairs.keys()
+    return pairs, (crowded & pairs.keys()) | unchecked
 
 
 def _find_others(region: _Pixels, letter: PlacedLetter, letters: Sequence[PlacedLetter]) -> list[PlacedLetter]:

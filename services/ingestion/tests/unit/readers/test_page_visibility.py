@@ -16,6 +16,7 @@ from reportlab.pdfgen.canvas import Canvas
 
 from ingestion.domain.transcript import Transcript
 from ingestion.extract.rule_based import extract_invoice
+from ingestion.readers import page_visibility
 from ingestion.readers.document import transcribe_document
 from ingestion.readers.pdf_text import read_pdf_text
 
@@ -192,3 +193,10 @@ def test_a_page_of_plain_text_has_nothing_hidden() -> None:
     assert [line.text for line in read_pdf_text(BytesIO(text_page("Total  1,234.56 EUR"))).lines] == [
         "Total 1,234.56 EUR"
     ]
+
+
+def test_letters_beyond_what_is_looked_through_are_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thousands of letters as large as the page, on each other, would cost a processor half a minute."""
+    monkeypatch.setattr(page_visibility, "_MAX_OVERLAP_PIXELS", 2000)
+    page = text_page("first\n" + "then more letters than are looked through\n" * 5)
+    assert [line.text for line in read_pdf_text(BytesIO(page)).lines] == ["first"]
