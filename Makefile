@@ -105,7 +105,7 @@ mutate: setup ## single changes that no test notices (occasional, takes an hour)
 	@$(BIN)/python tests/mutation/mutate.py $(m)
 
 eval: setup ## how well samples are read, into docs/quality.md; SAMPLES=folder for others than ../shared/samples (not part of make test)
-	@PYTHONPATH=tests/support $(BIN)/python -m reading_quality --write docs/quality.md $(if $(SAMPLES),--samples "$(SAMPLES)")
+	@MAILROOM_OCR_PROCESSES=$${MAILROOM_OCR_PROCESSES:-1} PYTHONPATH=tests/support $(BIN)/python -m reading_quality --write docs/quality.md $(if $(SAMPLES),--samples "$(SAMPLES)")
 
 bench: setup ## the figures of docs/performance.md
 	@for bench in bench/*/; do $(BIN)/python "$$bench"; done
