@@ -341,3 +341,72 @@ def test_a_note_on_securities_is_no_invoice_whatever_words_it_has() -> None:
 )
 def test_the_number_of_a_till_receipt_is_its_number(label: str) -> None:
     assert fields(f"Corner shop\n{label} 34-51525\nTotal  10.00 EUR")["invoice_number"] == "34-51525"
+
+
+@pytest.mark.parametrize(
+    ("terms", "expected"),
+    [
+        ("Zahlbar bis 22.05.2026 mit 2 % Skonto (7,14 €) = 349,86 €, bis 11.06.2026 ohne Abzug.", "2026-06-11"),
+        ("Zahlbar bis 22.05.2026 abzüglich 2 % Skonto", None),
+        ("Zahlbar bis 11.06.2026, bei Zahlung bis 22.05.2026 2 % Skonto", "2026-06-11"),
+        ("Zahlbar innert 30 Tagen, spätestens 11.06.2026, auf unser Konto", "2026-06-11"),
+        ("Zahlbar bis 26.05.2026 (Lieferung vom 11.06.2026)", "2026-05-26"),
+    ],
+)
+def test_the_day_for_a_cash_discount_is_not_the_due_date(terms: str, expected: str | None) -> None:
+    assert fields(GERMAN.replace("Zahlbar bis 26.05.2026", terms))["due_date"] == expected
+
+
+def test_a_number_may_stand_below_or_beside_a_bare_label_if_a_title_says_of_what() -> None:
+    text = FRENCH.replace(
+        "Facture n° F2026-310", "FACTURE\nNuméro      Échéance      Réf. devis\nFA-0312     31/05/2026    DV-0098"
+    )
+    assert fields(text)["invoice_number"] == "FA-0312"
+    assert fields(text.replace("FACTURE\n", "Document\n"))["invoice_number"] is None
+
+
+def test_an_italian_document_is_of_the_day_below_del() -> None:
+    text = (
+        "Muster S.r.l.\n"
+        "Documento   Numero    del           Vs. ordine\n"
+        "FATTURA     187/E     22/04/2026    OA 2026/331\n"
+        "Imponibile 100,00 EUR\n"
+        "IVA 22% 22,00\n"
+        "Totale documento 122,00"
+    )
+    found = fields(text)
+    assert (found["invoice_number"], found["issue_date"]) == ("187/E", "2026-04-22")
+
+
+def test_a_receipt_is_of_the_day_on_which_it_was_paid() -> None:
+    text = (
+        "Receipt\n"
+        "Invoice number   7F3A-0014\n"
+        "Date paid   August 3, 2026\n"
+        "Northwind, Inc.\n"
+        "Total $10.00\n"
+        "Amount paid $10.00"
+    )
+    assert fields(text)["issue_date"] == "2026-08-03"
+
+
+@pytest.mark.parametrize("written", ["Chur, 30. September 2026", "Musterstadt, den 30.09.2026"])
+def test_a_letter_is_dated_behind_its_town(written: str) -> None:
+    text = (
+        f"Muster AG\n"
+        f"{written}\n"
+        f"Honorarrechnung R-26-0458\n"
+        f"Zwischentotal  100.00 CHF\n"
+        f"MWST 8.1 %  8.10\n"
+        f"Total zu unseren Gunsten  108.10"
+    )
+    found = fields(text)
+    assert (found["issue_date"], found["total_gross"], found["total_net"]) == ("2026-09-30", "108.10", "100.00")
+
+
+def test_a_vat_number_may_stand_below_its_label() -> None:
+    text = ENGLISH.replace(
+        "VAT number: GB 123 4567 82",
+        "Address            VAT number          Phone\n12 Mill Lane       GB 123 4567 82      0113 4960112",
+    )
+    assert fields(text)["vat_id"] == "GB123456782"
