@@ -3,6 +3,8 @@
 A word stands here only if it is seldom found on documents of another kind.
 """
 
+import re
+
 from ingestion.extract.labels import match_any
 
 # An invoice says so itself: the words for a receipt, a voucher or a credit are a bank's as well.
@@ -102,6 +104,15 @@ DELIVERY_NOTE_TITLE = match_any(
 )
 REMINDER_TITLE = match_any(
     r"\b(?:payment\s+reminder|reminder|dunning|final\s+notice|zahlungserinnerung|mahnung|lettre\s+de\s+relance|rappel\s+de\s+paiement|aanmaning|betalingsherinnering|recordatorio\s+de\s+pago|sollecito\s+di\s+pagamento|aviso\s+de\s+pagamento\s+em\s+atraso|rykker|betalningspåminnelse|upom[íi]nka|ponaglenie)\b"
+)
+# As a headline: an invoice may say `Reminder: …`, and tell what a reminder costs.
+REMINDER_HEADLINE = re.compile(
+    r"^\W*(?:(?:\d{1,2}\s?(?:\.|e|er|ère|ème|a|ª|º|st|nd|rd|th)?|first|second|third|final|last|erste|zweite|dritte|letzte"
+    r"|premi[eè]re?|deuxi[eè]me|derni[eè]re?|primer|segundo|primo|secondo|ultimo|eerste|tweede|laatste|pierwsze|ostateczne)\s{1,3})?"
+    r"(?:(?:payment\s+)?reminder|dunning\s+(?:letter|notice)|final\s+notice|zahlungserinnerung|mahnung|(?:lettre\s+de\s+)?relance"
+    r"|rappel|(?:betalings)?herinnering|aanmaning|recordatorio\s+de\s+pago|sollecito|aviso\s+de\s+pagamento\s+em\s+atraso"
+    r"|rykker|(?:betalnings)?påminnelse|upom[íi]nka|ponaglenie|wezwanie\s+do\s+zap[łl]aty)\b[^:]{0,70}$",
+    re.IGNORECASE,
 )
 RECEIPT_TITLE = match_any(
     r"\b(?:receipt|kassenbon|kassenbeleg|quittung|reçu|ticket\s+de\s+caisse|kassabon|kwitantie|recibo|scontrino|ricevuta|paragon|kvittering|kvitto|účtenka)\b"

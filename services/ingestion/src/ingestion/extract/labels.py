@@ -36,6 +36,7 @@ INVOICE_NUMBER = match_any(
 # ... or behind the headline itself.
 HEADLINE = re.compile(rf"^\W*{_DOCUMENT}\b(?:\s*\(\w+\))?[\s#:.–-]*(?:{_NO}\s*:?\s*)?", re.IGNORECASE)
 BARE_DOCUMENT = re.compile(rf"^\W*{_DOCUMENT}\W*$", re.IGNORECASE)
+BARE_NUMBER = re.compile(r"^\W*(?:number|nummer|numéro|numero|número|numer|číslo)\W*$", re.IGNORECASE)
 BARE_NUMBER_SIGN = re.compile(r"^\s*(?:#|no\.|nr\.|n°)\s*", re.IGNORECASE)
 
 ISSUE_DATE = match_any(
@@ -53,7 +54,12 @@ ISSUE_DATE = match_any(
     r"\b(?:faktura|udstedelses)dato\b|\bfakturadatum\b",
 )
 ISSUE_DATE_IN_HEADLINE = re.compile(r"\b(?:vom|von|dated?|issued\s+(?:at|on)|du|van|z\s+dnia|del|dne)\b", re.IGNORECASE)
-BARE_DATE = re.compile(r"^\W*(?:date|datum|data|dated|dato|fecha|le)\b\W*(?=$|\d|[a-z]+\s)", re.IGNORECASE)
+BARE_DATE = re.compile(r"^\W*(?:(?:date|datum|data|dated|dato|fecha|le)\b\W*(?=$|\d|[a-z]+\s)|del\W*$)", re.IGNORECASE)
+# What a receipt has in place of the day on which it was issued.
+PAID_DATE = re.compile(
+    r"^\W*(?:date\s+paid|paid\s+on|bezahlt\s+am|(?:payée?|acquittée?)\s+le|betaald\s+op|pagad[ao]\s+e[lm]|pagato\s+il)\b",
+    re.IGNORECASE,
+)
 
 DUE_DATE = match_any(
     r"\b(?:payment\s+)?due\s+(?:date|on|by)\b",
@@ -63,6 +69,7 @@ DUE_DATE = match_any(
     r"\bfällig(?:keit)?(?:s-?\s?datum)?(?:\s+(?:am|bis|zum))?\b",
     r"\bzahlbar\s+bis\b",
     r"\b(?:zu\s+zahlen|überweisen\s+sie|zahlung)\s+bis\b",
+    r"\b(?:zahlbar|zahlung)\b[^.\d]{0,20}\d{1,3}[^.\d]{0,20}\bspätestens(?:\s+(?:am|bis|zum))?(?=\s+\d)",
     r"\bzahlungsziel\b",
     r"\bdate\s+(?:limite\s+)?d['’]échéance\b",
     r"\béchéance\b",
@@ -80,9 +87,15 @@ DUE_DATE = match_any(
     r"\bförfallo(?:dag|datum)\b|\bbetalas\s+senast\b|\bförfaller\b",
 )
 
+CASH_DISCOUNT = match_any(r"\b(?:skonto|discount|escompte|sconto|korting|descuento|desconto|kontantrabat|rabatt?)\b")
+# Behind a date, which values.mask_dates has taken out: until then less is to be paid.
+FOR_CASH_DISCOUNT = re.compile(
+    r"\u2022\W{0,3}(?:mit|abzgl|abzüglich|unter\s+abzug|with|less|minus|avec|con|met|com|med)\b", re.IGNORECASE
+)
+
 # Certainly the sum to the last cent, tax included.
 TOTAL_GROSS = match_any(
-    r"\bgrand\s+total\b",
+    r"\bgrand\s+total\b|\btotal\s+zu\s+unseren\s+gunsten\b",
     r"\b(?:total\s+)?amount\s+(?:due|payable)\b",
     r"\b(?:invoice\s+total|total\s+(?:due|payable|invoice|for\s+this\s+invoice))\b",
     r"\b(?:balance|payable)\s+due\b|\bdue\s+payable\b",
@@ -114,7 +127,7 @@ TOTAL_NET = match_any(
     r"\bnet\s*(?:total|amount|value)\b|\btotal\s+net\b",
     r"\btotal\b.{0,12}\b(?:excl(?:uding|\.)?|ex\.?|before|without|w/o)\b.{0,8}\b(?:vat|tax|gst)\b",
     r"\b(?:taxable|tax\s+base|tax\s+basis)\b",
-    r"\bnetto-?\s?(?:betrag|summe|wert)?\b(?!\s+a\s+pagare)|\b(?:summe|gesamt)\s+netto\b|\bzwischensumme\b|\bwarenwert\b",
+    r"\bnetto-?\s?(?:betrag|summe|wert)?\b(?!\s+a\s+pagare)|\b(?:summe|gesamt)\s+netto\b|\bzwischen(?:summe|total)\b|\bwarenwert\b",
     r"\b(?:rechnungs|gesamt)-?(?:summe|betrag)\s+(?:ohne|netto)\b",
     r"\b(?:total|montant|sous-total)\s+h\.?t\b|\bsous-total\b|\bbase\s+h\.?t\b",
     r"\bexcl(?:usief|\.)?\s*(?:btw|vat)\b|\bsubtotaal\b|\bgrondslag\b|\btotaal\s+excl",
@@ -198,7 +211,7 @@ BUYER = match_any(
 COMPANY = re.compile(
     r"(?:\b(?:GmbH(?:\s*&\s*Co\.?\s*KG(?:aA)?)?|mbH|AG|KG|OHG|GbR|UG(?:\s*\(haftungsbeschränkt\))?|e\.\s?K\.|B\.?V\.?|N\.V\.?|V\.?O\.?F\.?"
     r"|Ltd\.?|Limited|LLC|L\.L\.C\.|LLP|Inc\.?|Corp\.?|Corporation|PLC|Pty|SARL|S\.A\.R\.L\.?|SASU?|EURL|S\.A\.S?\.?|SA|SE"
-    r"|S\.p\.A\.|S\.r\.l\.|SRL|A/S|ApS|AB|Oy|s\.r\.o\.|S\.L\.U?\.?|S\.r\.l|Lda\.?|Ltda\.?|a\.\s?s\.)|\bsp\.\s*z\s*o\.\s*o\.?|\bsp\.\s*[jk]\.)(?=$|[\s,;)|●•·-])",
+    r"|S\.p\.A\.|S\.r\.l\.|SRL|A/S|ApS|AB|Oy|s\.r\.o\.|S\.L\.U?\.?|S\.r\.l|Lda\.?|Ltda\.?|a\.\s?s\.)|\b(?i:sp\.\s*z\s*o\.\s*o)\.?|\b[Ss]p\.\s*[jk]\.)(?=$|[\s,;)|●•·-])",
 )
 
 DESCRIPTION = match_any(

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from ingestion.domain.invoice import CORRECTED_INVOICE, CREDIT_NOTE, INVOICE, Invoice
 from ingestion.domain.transcript import TextCell, TextLine, Transcript
-from ingestion.extract import labels, values
+from ingestion.extract import kind_words, labels, values
 from ingestion.extract.document_kind import is_from_bank
 from ingestion.extract.invoice_lines import find_invoice_lines
 from ingestion.extract.ocr_certainty import was_read_by_ocr
@@ -32,10 +32,11 @@ def read_invoice(transcript: Transcript) -> tuple[Invoice, str]:
     """The invoice on these pages and its kind: `invoice`, `credit_note` or `corrected_invoice`."""
     page = limit_lines(transcript)
     currency = values.determine_currency(line.text for line in page)
-    totals = find_totals(page)
+    # What a reminder asks for is no invoice's total, with its fees and what was paid already.
+    totals = InvoiceTotals() if _is_reminder(page) else find_totals(page)
     day_first = _determine_day_first(page, currency)
     issued = _find_issue_date(page, day_first)
-    due = _find_first_parsed(_list_texts_beside(page, labels.DUE_DATE), lambda text: _find_first_date(text, day_first))
+    due = _find_first_parsed(_list_texts_beside(page, labels.DUE_DATE), lambda text: _read_due_date(text, day_first))
     invoice = Invoice(
         supplier_name=find_supplier_name(page),
         invoice_number=_find_invoice_number(page),
@@ -67,6 +68,17 @@ def is_invoice(transcript: Transcript) -> bool:
     has_word |= was_read_by_ocr(transcript) and any(labels.INVOICE_NUMBER.search(line.text) for line in page)
     has_total = find_totals(page).gross is not None
     return has_word or (has_total and any(values.is_money(line.text) for line in page))
+
+
+def _is_reminder(page: Sequence[TextLine]) -> bool:
+    """Whether it calls itself a reminder before it names an invoice."""
+    for line in page[: max(12, len(page) // 3)]:
+        for cell in line.cells:
+            if labels.HEADLINE.match(cell.text):
+                return False
+            if kind_words.REMINDER_HEADLINE.match(cell.text):
+                return True
+    return False
 
 
 def limit_lines(transcript: Transcript) -> list[TextLine]:
@@ -129,6 +141,10 @@ def _find_number_in_headline(page: Sequence[TextLine]) -> str | None:
         for text in cells[:15]:
             if (match := labels.BARE_NUMBER_SIGN.match(text)) and (number := _parse_number(text[match.end() :])):
                 return number
+        numbers = map(_parse_number, _list_texts_beside(page[: max(20, len(page) // 2)], labels.BARE_NUMBER))
+        distinct = {number for number in numbers if number and re.search(r"\d{3}", number)}
+        if len(distinct) == 1:
+            return distinct.pop()
     number = _find_first_parsed(_list_texts_below_labels(page, labels.BARE_DOCUMENT), _parse_number)
     return number if number and re.search(r"\d{3}", number) else None
 
@@ -192,7 +208,19 @@ def _find_issue_date(page: Sequence[TextLine], day_first: bool | None) -> date |
             match = labels.ISSUE_DATE_IN_HEADLINE.search(cell.text) if labels.HEADLINE.match(cell.text) else None
             if match and (found := read(cell.text[match.end() :])):
                 return found
-    return _find_first_parsed(_list_texts_beside(page, labels.BARE_DATE), read) or _find_lone_date(page, day_first)
+    if bare := _find_first_parsed(_list_texts_beside(page, labels.BARE_DATE), read):
+        return bare
+    if any(kind_words.RECEIPT_TITLE.match(cell.text) for line in page[:20] for cell in line.cells):
+        paid = _find_first_parsed(_list_texts_beside(page, labels.PAID_DATE), read)
+        if paid:
+            return paid
+    return _find_lone_date(page, day_first)
+
+
+# `Musterstadt, den 3. Mai 2026`
+_TOWN_BEFORE_DATE = re.compile(
+    r"^[^\W\d]{2,30}(?:[ ./-]{1,2}[^\W\d]{1,30}){0,2},\s?(?:(?:den|le|the|li|lì|dnia|em|el)\s)?(?=\w)", re.IGNORECASE
+)
 
 
 def _find_lone_date(page: Sequence[TextLine], day_first: bool | None) -> date | None:
@@ -201,7 +229,7 @@ def _find_lone_date(page: Sequence[TextLine], day_first: bool | None) -> date | 
         found
         for line in page[: max(12, len(page) // 3)]
         for cell in line.cells[:1]  # what has words to its left is the date of those
-        if len(cell.text) <= 20
+        if len(_TOWN_BEFORE_DATE.sub("", cell.text)) <= 20
         and (found := _find_first_date(cell.text, day_first))
         and len(values.find_dates(cell.text)) == 1
     ]
@@ -213,11 +241,23 @@ def _find_first_date(text: str, day_first: bool | None) -> date | None:
     return written[0].resolve_date(day_first=day_first) if written else None
 
 
+def _read_due_date(text: str, day_first: bool | None) -> date | None:
+    """The first date, but where there is a cash discount the last: `bis 3.5. mit 2 % Skonto, bis 1.6. ohne Abzug`."""
+    written = values.find_dates(text)
+    if not labels.CASH_DISCOUNT.search(text):
+        return written[0].resolve_date(day_first=day_first) if written else None
+    if len(written) == 1 and labels.FOR_CASH_DISCOUNT.search(values.mask_dates(text)):
+        return None
+    days = [found for each in written if (found := each.resolve_date(day_first=day_first)) is not None]
+    return max(days) if days and len(days) == len(written) else None
+
+
 # Numbers of the supplier
 
 
 def _find_vat_id(page: Sequence[TextLine]) -> str | None:
     found: list[str] = []
+    found_below: list[str] = []
     for index, line in enumerate(page):
         for number, cell in enumerate(line.cells):
             match = labels.VAT_ID.search(cell.text)
@@ -232,7 +272,11 @@ def _find_vat_id(page: Sequence[TextLine]) -> str | None:
                 found += ids[:1]
                 if ids:
                     break
-    distinct = list(dict.fromkeys(found))
+            else:
+                found_below += [
+                    vat for text in list_texts_below(page, index, cell) for vat in values.find_vat_ids(text)
+                ]
+    distinct = list(dict.fromkeys(found or found_below))
     return distinct[0] if len(distinct) == 1 else None
 
 

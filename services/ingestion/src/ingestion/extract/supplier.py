@@ -25,6 +25,7 @@ _PARTS = re.compile(r"\s+[-–—|●•·]\s+|\s*[●•|]\s*|,\s+(?=[A-ZÄÖÜ
 _NAME_LABEL = re.compile(r"^\W*(?:name|firma|company|nom|naam|nazwa)\W*$", re.IGNORECASE)
 
 _SENDER_PARTS = re.compile(r"\s*[,●•|·]\s*|\s+[-–—]\s+")
+_HOUSE = re.compile(r"\s\d{1,4}\s?[a-zA-Z]?$")  # a street's number ends it
 _TOWN = re.compile(r"(?:[A-Z]{1,2}-)?\d{4,5}\s+[^\W\d]")  # a postcode and its town
 
 _BLOCK_GAP = 1.8  # of a line's height: more between two lines parts their blocks
@@ -103,7 +104,11 @@ def is_buyer_cell(page: Sequence[TextLine], line_index: int, cell_index: int) ->
 def _find_sender_in_line(text: str) -> str | None:
     """`Malerbetrieb Kunz, Hauptstr. 1, 10115 Berlin`: the line over an envelope's window begins with the sender."""
     parts = _SENDER_PARTS.split(text)
-    if len(parts) < 3 or not any(_TOWN.match(part) for part in parts[1:]):
+    town = next((number for number, part in enumerate(parts) if number and _TOWN.match(part)), None)
+    if len(parts) < 3 or town is None:
+        return None
+    # `Kwekerijweg 8, 2691 KP …`: without a street in between the first part is the street.
+    if _HOUSE.search(parts[0]) and not any(_HOUSE.search(part) for part in parts[1:town]):
         return None
     return _parse_name(parts[0])
 
@@ -165,7 +170,10 @@ def _has_address_with_last_name_below(page: Sequence[TextLine], index: int, name
 
 
 def _get_candidate(candidates: dict[str, _Candidate], name: str) -> _Candidate:
-    return candidates.setdefault(normalize_name(name), _Candidate(name))
+    candidate = candidates.setdefault(normalize_name(name), _Candidate(name))
+    if labels.COMPANY.search(name) and not labels.COMPANY.search(candidate.written):
+        candidate.written = name  # the one with its legal form is the whole name
+    return candidate
 
 
 def normalize_name(name: str) -> str:

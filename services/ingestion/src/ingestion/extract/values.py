@@ -29,7 +29,7 @@ _ONLY_AMOUNT = re.compile(
 
 def find_amounts(text: str) -> list[Decimal]:
     """Every number that may be money, in reading order; percentages, dates and codes are not."""
-    return [_parse_decimal(match) for match in _AMOUNT.finditer(_remove_dates(text))]
+    return [_parse_decimal(match) for match in _AMOUNT.finditer(mask_dates(text))]
 
 
 def parse_amount(text: str) -> Decimal | None:
@@ -142,7 +142,7 @@ def _build_date(year: int, month: int, day: int) -> date | None:
         return None
 
 
-def _remove_dates(text: str) -> str:
+def mask_dates(text: str) -> str:
     return DATES.sub(" \u2022 ", text)
 
 

@@ -356,3 +356,101 @@ def test_a_picture_that_names_the_number_of_an_invoice_may_be_one_whatever_else_
 @pytest.mark.parametrize("label", ["I alt", "l alt", "1 alt"])
 def test_a_lone_letter_that_was_misread_still_makes_a_total(label: str) -> None:
     assert fields(f"Fakturanr. 56-77532\n{label}  77,24 DKK")["total_gross"] == "77.24"
+
+
+@pytest.mark.parametrize(
+    ("terms", "expected"),
+    [
+        ("Zahlbar bis 22.05.2026 mit 2 % Skonto (7,14 €) = 349,86 €, bis 11.06.2026 ohne Abzug.", "2026-06-11"),
+        ("Zahlbar bis 22.05.2026 abzüglich 2 % Skonto", None),
+        ("Zahlbar bis 11.06.2026, bei Zahlung bis 22.05.2026 2 % Skonto", "2026-06-11"),
+        ("Zahlbar innert 30 Tagen, spätestens 11.06.2026, auf unser Konto", "2026-06-11"),
+        ("Zahlbar bis 26.05.2026 (Lieferung vom 11.06.2026)", "2026-05-26"),
+    ],
+)
+def test_the_day_for_a_cash_discount_is_not_the_due_date(terms: str, expected: str | None) -> None:
+    assert fields(GERMAN.replace("Zahlbar bis 26.05.2026", terms))["due_date"] == expected
+
+
+def test_a_number_may_stand_below_or_beside_a_bare_label_if_a_title_says_of_what() -> None:
+    text = FRENCH.replace(
+        "Facture n° F2026-310", "FACTURE\nNuméro      Échéance      Réf. devis\nFA-0312     31/05/2026    DV-0098"
+    )
+    assert fields(text)["invoice_number"] == "FA-0312"
+    assert fields(text.replace("FACTURE\n", "Document\n"))["invoice_number"] is None
+
+
+def test_an_italian_document_is_of_the_day_below_del() -> None:
+    text = (
+        "Muster S.r.l.\n"
+        "Documento   Numero    del           Vs. ordine\n"
+        "FATTURA     187/E     22/04/2026    OA 2026/331\n"
+        "Imponibile 100,00 EUR\n"
+        "IVA 22% 22,00\n"
+        "Totale documento 122,00"
+    )
+    found = fields(text)
+    assert (found["invoice_number"], found["issue_date"]) == ("187/E", "2026-04-22")
+
+
+def test_a_receipt_is_of_the_day_on_which_it_was_paid() -> None:
+    text = (
+        "Receipt\n"
+        "Invoice number   7F3A-0014\n"
+        "Date paid   August 3, 2026\n"
+        "Northwind, Inc.\n"
+        "Total $10.00\n"
+        "Amount paid $10.00"
+    )
+    assert fields(text)["issue_date"] == "2026-08-03"
+
+
+@pytest.mark.parametrize("written", ["Chur, 30. September 2026", "Musterstadt, den 30.09.2026"])
+def test_a_letter_is_dated_behind_its_town(written: str) -> None:
+    text = (
+        f"Muster AG\n"
+        f"{written}\n"
+        f"Honorarrechnung R-26-0458\n"
+        f"Zwischentotal  100.00 CHF\n"
+        f"MWST 8.1 %  8.10\n"
+        f"Total zu unseren Gunsten  108.10"
+    )
+    found = fields(text)
+    assert (found["issue_date"], found["total_gross"], found["total_net"]) == ("2026-09-30", "108.10", "100.00")
+
+
+def test_a_vat_number_may_stand_below_its_label() -> None:
+    text = ENGLISH.replace(
+        "VAT number: GB 123 4567 82",
+        "Address            VAT number          Phone\n12 Mill Lane       GB 123 4567 82      0113 4960112",
+    )
+    assert fields(text)["vat_id"] == "GB123456782"
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "2. Mahnung – Kundennummer 70118",
+        "Zahlungserinnerung",
+        "Letzte Mahnung vom 07.04.2026",
+        "Payment reminder",
+        "Second reminder",
+        "Lettre de relance",
+        "2e rappel",
+        "Sollecito di pagamento",
+        "Wezwanie do zapłaty",
+    ],
+)
+def test_what_a_reminder_asks_for_is_no_total_of_an_invoice(title: str) -> None:
+    rows = ["Muster GmbH", title, "Rechnung Nr.   Rechnungsdatum   Betrag", "2026-10443   17.02.2026   2.198,44 €"]
+    reminder = Transcript.from_rows([*rows, "Mahngebühr   5,00 €", "Gesamtbetrag   2.203,44 €"])
+    assert is_invoice(reminder)
+    assert read_invoice(reminder)[0].total_gross is None
+
+
+@pytest.mark.parametrize("words", ["Reminder: please quote our number", "Mahnung"])
+def test_an_invoice_may_speak_of_reminders(words: str) -> None:
+    rows = ["Muster GmbH", "Rechnung Nr. 2026-10443", words, "Gesamtbetrag   2.203,44 €"]
+    assert str(read_invoice(Transcript.from_rows(rows))[0].total_gross) == "2203.44"
+    rows = ["Muster GmbH", words.replace("Mahnung", "Mahnungen: keine"), "Gesamtbetrag   2.203,44 €", "Rechnung 7"]
+    assert str(read_invoice(Transcript.from_rows(rows))[0].total_gross) == "2203.44"

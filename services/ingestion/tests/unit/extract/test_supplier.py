@@ -44,3 +44,29 @@ def test_a_cell_below_a_buyer_heading_is_the_buyers_until_a_seller_heading() -> 
 
 def test_the_legal_form_makes_no_other_name() -> None:
     assert normalize_name("Muster GmbH") == normalize_name("MUSTER") == "muster"
+
+
+@pytest.mark.parametrize(
+    "foot",
+    [
+        "Kwekerijweg 8, 2691 KP Voorbeeld · KvK 27118855",
+        "C/ Real 45, 2º B, 15003 Ejemplo",
+    ],
+)
+def test_a_line_that_begins_with_a_street_names_no_sender(foot: str) -> None:
+    rows = ["Muster B.V.", "Factuur 7", *(f"Positie {number}" for number in range(9)), foot]
+    assert find_supplier_name(page("\n".join(rows))) == "Muster B.V."
+
+
+def test_a_sender_may_end_with_a_number_where_its_street_follows() -> None:
+    rows = ["Rechnung 7", "Studio 54, Hauptstr. 1, 10115 Berlin", "Anna Kunz", "Ring 3"]
+    assert find_supplier_name(page("\n".join(rows))) == "Studio 54"
+
+
+def test_a_long_polish_company_is_known_by_its_legal_form_in_capitals_too() -> None:
+    rows = ["Faktura 7", "Sprzedawca  Nabywca", "Hurtownia Elektryczna Przykład Duży Sp. z o.o.  Jan Wzorowy"]
+    assert find_supplier_name(page("\n".join(rows))) == "Hurtownia Elektryczna Przykład Duży Sp. z o.o."
+
+
+def test_the_name_with_its_legal_form_is_taken_where_both_are_printed() -> None:
+    assert find_supplier_name(page("Muster Papier\nInvoice 7\nMuster Papier GmbH")) == "Muster Papier GmbH"

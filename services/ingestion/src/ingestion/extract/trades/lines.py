@@ -14,6 +14,7 @@ from ingestion.extract.trades.numbers import Number, NumberStyle, determine_styl
 MAX_LINES = 1500
 _MAX_LINE = 400  # letters
 _MAX_PROSE = 110  # letters; a longer line without money is a sentence of the terms
+_NEXT_WORD = 6  # letters: `: ` or ` per ` between a label and its date
 _LEAST_HEADS = 4  # cells or labels of a line from which on it is the head of a table
 _MAX_NUMBERS = 40  # of a line
 _MAX_ROWS_BELOW = 6  # of a table's head and its first row
@@ -85,8 +86,17 @@ def _read_line(
     is_prose = (
         len(text) > _MAX_PROSE and len(line.cells) < _LEAST_HEADS and not any(number.is_money for number in numbers)
     )
-    labels = () if is_prose else tuple(_find_label_places(text))
+    labels = tuple(_find_label_places(text))
+    if is_prose:
+        labels = tuple(place for place in labels if _is_settlement_day(place, dates))
     return ReadLine(index, text, masked, line, labels, numbers, dates)
+
+
+def _is_settlement_day(place: LabelPlace, dates: Sequence[DatePlace]) -> bool:
+    """`… buchen wir mit Wertstellung 19.01.2026 zu Lasten …`: what a sentence may say."""
+    return place.label is Label.SETTLEMENT_DATE and any(
+        place.end <= found.start <= place.end + _NEXT_WORD for found in dates
+    )
 
 
 def _find_label_places(text: str) -> Iterator[LabelPlace]:

@@ -9,12 +9,13 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
-from itertools import combinations, islice
+from itertools import combinations, islice, pairwise
 
 from ingestion.extract.trades.lines import ReadLine
 from ingestion.extract.trades.numbers import Number
 
 _CENT = Decimal("0.02")
+_LEAST = Decimal("0.01")
 _MAX_LETTERS = 200  # of a row
 _MAX_NUMBERS = 7  # of a row that are looked at
 _MAX_ROWS = 120
@@ -90,9 +91,20 @@ def _multiply(line: ReadLine, pattern: Pattern) -> ProductRow | None:
                 # One of something proves nothing, since any number is one times itself.
                 if 1 in (units, value) or not product:
                     continue
+                if abs(product - written) > _CENT and _is_cost_between(line, pattern, abs(product - written)):
+                    return ProductRow(line, pattern, units, value, product.quantize(_LEAST))
                 if abs(product - written) <= _CENT + written / 2000:
                     return ProductRow(line, pattern, units, value, written)
     return None
+
+
+def _is_cost_between(line: ReadLine, pattern: Pattern, difference: Decimal) -> bool:
+    """Whether the amount of a row is net: `30  412.10  1.00  12,364.00`."""
+    start, end = max(pattern[:2]) + 1, pattern[2]
+    return any(
+        number.is_money and number.value and abs(number.value - difference) < _CENT
+        for number in line.numbers[start:end]
+    )
 
 
 def _swap(row: ProductRow) -> ProductRow:
@@ -120,10 +132,12 @@ def drop_total(rows: Sequence[ProductRow]) -> list[ProductRow]:
 
 def explain_by_row(numbers: Sequence[Number], gross: Decimal, sign: int) -> tuple[Number, Decimal] | None:
     """The amount that was settled and what it cost, where the row goes on behind the gross amount with both."""
-    for start, number in enumerate(numbers):
-        if number.value != gross:
-            continue
-        for cost, settled in zip(numbers[start + 1 : start + 6], numbers[start + 2 : start + 7], strict=False):
-            if cost.value and abs(gross + sign * cost.value - settled.value) < _CENT:
+    starts = [number + 1 for number, found in enumerate(numbers) if found.value == gross]
+    # Where the gross amount is not printed, anywhere in one row.
+    for start in starts or [0]:
+        last = start + 6 if starts else len(numbers)
+        for cost, settled in pairwise(numbers[start:last]):
+            is_row = bool(starts) or cost.line == settled.line
+            if cost.value and is_row and abs(gross + sign * cost.value - settled.value) < _CENT:
                 return settled, cost.value
     return None

@@ -23,6 +23,8 @@ _WE_CONFIRM = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_SETTLEMENT = timedelta(days=40)
+_USUAL_SETTLEMENT = timedelta(days=10)
+_TRADED_AND_SETTLED = 2
 
 
 def find_direction(lines: Sequence[ReadLine]) -> tuple[Direction | None, bool]:
@@ -136,6 +138,16 @@ def find_settlement_date(lines: Sequence[ReadLine], trade_date: date | None) -> 
         if trade_date is None or trade_date <= found <= trade_date + _LONGEST_SETTLEMENT:
             return found
     return None
+
+
+def find_second_day(row: ReadLine, trade_date: date | None) -> date | None:
+    """Of a row that begins with two days, the trade's and the one on which it was settled."""
+    if trade_date is None or len(row.dates) != _TRADED_AND_SETTLED:
+        return None
+    first, second = row.dates
+    is_head = re.search(r"[^\W\d]", row.text[: second.start]) is None
+    is_soon = trade_date <= second.date <= trade_date + _USUAL_SETTLEMENT
+    return second.date if is_head and is_soon and first.date == trade_date else None
 
 
 _TIME = re.compile(r"(?<![\d:.,])([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?(?![\d:])")

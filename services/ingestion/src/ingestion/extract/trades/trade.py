@@ -15,6 +15,7 @@ from ingestion.extract.trades.rows import drop_total, find_product_rows
 from ingestion.extract.trades.security import REFERENCE, find_isin, find_name, find_ticker, find_wkn, find_words
 from ingestion.extract.trades.side_and_dates import (
     find_direction,
+    find_second_day,
     find_settlement_date,
     find_time,
     find_trade_date,
@@ -87,7 +88,7 @@ def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
         direction=direction,
         trade_date=trade_date,
         trade_time=find_time(lines, trade_date),
-        settlement_date=find_settlement_date(lines, trade_date),
+        settlement_date=find_settlement_date(lines, trade_date) or find_second_day(lines[0], trade_date),
         quantity=product.quantity if product else _get_quantity(candidates),
         price=product.price_value if product else next((n.value for n in candidates.prices), None),
         isin=find_isin(lines),

@@ -471,3 +471,34 @@ def test_a_trade_that_was_read_off_a_picture_with_doubt_is_for_a_person() -> Non
         (None, "trade-rules/2"),
         ("ocr_uncertain", "ocr+trade-rules/2"),
     ]
+
+
+NET_ROWS = """
+Monthly Account Statement
+Opening cash balance 18,904.11 USD
+Trade date  Settle date  Buy/Sell  Symbol  Quantity  Price  Comm.  Net amount
+07/06/2026  07/07/2026  Buy  MSFT  30  412.10  1.00  -12,364.00
+07/14/2026  07/15/2026  Sell  KO  120  61.25  1.20  7,348.80
+Closing cash balance 13,888.91 USD
+"""
+
+
+def test_a_row_with_its_cost_and_a_net_amount_has_the_gross_amount_that_multiplies() -> None:
+    found = [reading.trade for reading in read(NET_ROWS).trades]
+    assert [(trade.gross_amount, trade.fees, trade.settled_amount) for trade in found] == [
+        (Decimal("12363.00"), Decimal("1.00"), Decimal("12364.00")),
+        (Decimal("7350.00"), Decimal("1.20"), Decimal("7348.80")),
+    ]
+
+
+def test_a_row_with_two_days_was_settled_on_the_second() -> None:
+    found = [reading.trade for reading in read(NET_ROWS).trades]
+    assert [str(trade.settlement_date) for trade in found] == ["2026-07-07", "2026-07-15"]
+
+
+def test_a_sentence_may_say_when_a_trade_is_settled() -> None:
+    sentence = (
+        "Den Betrag buchen wir mit Wertstellung 19.01.2026 zu Lasten des Kontos 4401889701"
+        " bei der Musterbank, Filiale Musterstadt."
+    )
+    assert read_only(GERMAN.replace("Valuta 19.01.2026", sentence))["settlement_date"] == "2026-01-19"
