@@ -5,7 +5,7 @@ from typing import Any
 
 from ingestion.adapters.intakes import read_outcome
 from ingestion.domain.document import DocumentOutcome
-from ingestion.domain.reasons import parse_reason
+from ingestion.domain.reasons import read_stored_reason
 from ingestion.domain.review import Decision, HistoryKind, Review
 from ingestion.domain.supplier_accounts import is_same_reading
 from mailroom_common.events import ResultStatus
@@ -58,9 +58,11 @@ async def find_newest_reading(conn: DatabaseSession, document_id: str) -> Docume
     row = await conn.fetchrow(_NEWEST_READING, document_id)
     if row is None:
         return None
+    status, reason = ResultStatus(row["status"]), row["reason"]
+    is_skipped = status is ResultStatus.SKIPPED
     return DocumentOutcome(
-        status=ResultStatus(row["status"]),
-        reason=None if row["reason"] is None else parse_reason(row["reason"]),
+        status=status,
+        reason=None if reason is None else read_stored_reason(reason, is_skipped=is_skipped),
         document_type=row["document_type"],
         extraction=row["extraction"],
         confidence=row["confidence"],

@@ -16,7 +16,7 @@ from ingestion.domain.document import (
     DocumentOutcome,
 )
 from ingestion.domain.lanes import Lane
-from ingestion.domain.reasons import parse_reason
+from ingestion.domain.reasons import read_stored_reason
 from ingestion.domain.result import build_result
 from ingestion.domain.views import build_document_view
 from ingestion.ports import Channel, SuperfluousBlob
@@ -143,10 +143,11 @@ async def append_document_event(conn: DatabaseSession, document: Any) -> None:
 
 def read_outcome(document: Any) -> DocumentOutcome:
     """The outcome that a final document's row describes."""
-    reason = document["skip_reason"] or document["review_reason"]
+    skip_reason = document["skip_reason"]
+    reason = skip_reason or document["review_reason"]
     return DocumentOutcome(
         status=ResultStatus(document["status"]),
-        reason=None if reason is None else parse_reason(reason),
+        reason=None if reason is None else read_stored_reason(reason, is_skipped=skip_reason is not None),
         document_type=document["document_type"],
         extraction=document["extraction"],
         confidence=document["confidence"],

@@ -59,3 +59,14 @@ def parse_reason(value: str) -> Reason:
         ValueError: it is in neither.
     """
     return DocumentSkipReason(value) if value in set(DocumentSkipReason) else ReviewReason(value)
+
+
+def read_stored_reason(value: str, *, is_skipped: bool) -> Reason:
+    """The reason that a row holds. A newer build may have written one that this build does not know, while it is rolled
+    out or after it was rolled back: it is kept as it is, so that no worker ends at a document of the other build."""
+    kind: type[Reason] = DocumentSkipReason if is_skipped else ReviewReason
+    if value in set(kind):
+        return kind(value)
+    unknown = str.__new__(kind, value)
+    unknown._name_ = unknown._value_ = value
+    return unknown

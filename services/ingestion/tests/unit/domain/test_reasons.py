@@ -3,8 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from ingestion.domain.reasons import DocumentSkipReason, Reason, ReviewReason, parse_reason
-from mailroom_common.events import REJECTED_REASON, UNREAD_REASONS
+from ingestion.domain.document import DocumentOutcome
+from ingestion.domain.reasons import DocumentSkipReason, Reason, ReviewReason, parse_reason, read_stored_reason
+from mailroom_common.events import REJECTED_REASON, UNREAD_REASONS, ResultStatus
 
 README = Path(__file__).parents[3] / "README.md"
 
@@ -17,6 +18,23 @@ def test_a_reason_comes_back_from_its_column_as_what_it_was(reason: Reason) -> N
 def test_an_unknown_reason_is_refused() -> None:
     with pytest.raises(ValueError, match="is not a valid ReviewReason"):
         parse_reason("made_up")
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"), [(ResultStatus.SKIPPED, DocumentSkipReason), (ResultStatus.NEEDS_REVIEW, ReviewReason)]
+)
+def test_a_stored_reason_of_a_newer_build_is_kept_as_it_is(status: ResultStatus, kind: type[Reason]) -> None:
+    """Or a worker of the older one would end at each such document, and claim it again after its next start."""
+    reason = read_stored_reason("made_up", is_skipped=status is ResultStatus.SKIPPED)
+    assert (type(reason), reason, str(reason), reason.value) == (kind, "made_up", "made_up", "made_up")
+    assert reason not in {*DocumentSkipReason, *ReviewReason}
+    outcome = DocumentOutcome(status=status, reason=reason)
+    assert outcome.is_reading
+
+
+@pytest.mark.parametrize("reason", [*DocumentSkipReason, *ReviewReason])
+def test_a_stored_reason_that_is_known_is_that_one(reason: Reason) -> None:
+    assert read_stored_reason(reason.value, is_skipped=isinstance(reason, DocumentSkipReason)) is reason
 
 
 def test_the_readme_explains_every_reason() -> None:
