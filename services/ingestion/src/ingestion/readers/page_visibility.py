@@ -14,6 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 # Before numpy is imported: a fork server must have one thread, and OpenBLAS would start one for each core.
@@ -55,7 +56,7 @@ class PlacedLetter:
 
 
 def find_visible(page: pypdfium2.PdfPage, letters: Sequence[PlacedLetter]) -> list[bool]:
-    """Whether each letter is seen. A mark (a comma, a hyphen) is seen with the letter beside it."""
+    """Whether each letter is seen. A mark (a comma, a hyphen), or a row of them, is seen with the letter beside it."""
     if not letters:
         return []
     objects = _list_text_objects(page)
@@ -101,12 +102,26 @@ def _is_large_enough(page: pypdfium2.PdfPage, letters: Sequence[PlacedLetter]) -
 
 def _follow_neighbours(letters: Sequence[PlacedLetter], is_seen: Sequence[bool]) -> list[bool]:
     """A point that was too thin to be drawn, or lay on a line, would make another amount if it were left out; so would
-    one thin letter within a word."""
+    one thin letter within a word; and a row of points that lead to an amount ties it to its label."""
     followed = list(is_seen)
+    for start, end in _find_runs_of_marks(letters):
+        ends = [is_seen[near] for near in (start - 1, end) if 0 <= near < len(letters)]
+        if any(ends):
+            followed[start:end] = [True] * (end - start)
     for index, letter in enumerate(letters):
-        beside = [is_seen[near] for near in (index - 1, index + 1) if 0 <= near < len(letters)]
-        followed[index] |= any(beside) if not letter.text.isalnum() else len(beside) > 1 and all(beside)
+        if letter.text.isalnum() and 0 < index < len(letters) - 1:
+            followed[index] |= is_seen[index - 1] and is_seen[index + 1]
     return followed
+
+
+def _find_runs_of_marks(letters: Sequence[PlacedLetter]) -> Iterator[tuple[int, int]]:
+    """The first of each run, and behind its last."""
+    start = 0
+    for is_mark, run in groupby(letters, key=lambda letter: not letter.text.isalnum()):
+        end = start + sum(1 for _ in run)
+        if is_mark:
+            yield start, end
+        start = end
 
 
 def _draw(page: pypdfium2.PdfPage) -> _Pixels:

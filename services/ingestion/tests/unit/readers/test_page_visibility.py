@@ -195,6 +195,17 @@ def test_a_page_of_plain_text_has_nothing_hidden() -> None:
     ]
 
 
+def test_points_that_lead_from_a_label_to_its_amount_are_seen() -> None:
+    """Each is hardly drawn; without them the label and its amount would be two cells, and the total is not read."""
+    file = BytesIO()
+    canvas = Canvas(file, pagesize=A4, invariant=True)
+    canvas.setFont("Courier", 9.5)
+    canvas.drawString(40, 760, "Total amount due ........................ 284.48")
+    canvas.save()
+    (line,) = read_pdf_text(BytesIO(file.getvalue())).lines
+    assert line.text == "Total amount due 284.48"
+
+
 def test_letters_beyond_what_is_looked_through_are_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Thousands of letters as large as the page, on each other, would cost a processor half a minute."""
     monkeypatch.setattr(page_visibility, "_MAX_OVERLAP_PIXELS", 2000)
