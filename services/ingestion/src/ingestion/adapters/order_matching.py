@@ -75,7 +75,7 @@ _WRITE_ORDER = """
 
 
 class PgOrderMatcher:
-    """`OrderMatcher` of ports.py."""
+    """`OrderMatcher` of ports/housekeeping.py."""
 
     def __init__(self, pool: asyncpg.Pool, tolerances: OrderTolerances) -> None:
         self._pool = pool

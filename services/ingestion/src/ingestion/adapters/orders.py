@@ -10,7 +10,9 @@ from ingestion.adapters.trade_ledger import lock_ledger, request_matching
 from ingestion.domain.order_views import build_order_view
 from ingestion.domain.trade import Trade
 from ingestion.domain.trade_matching import list_instrument_keys
-from ingestion.ports import NewOrder, OrderFilter, StaleVersion, StoredOrders, TradeDecisionRefused
+from ingestion.ports.orders import NewOrder, OrderFilter, StoredOrders
+from ingestion.ports.reviews import StaleVersion
+from ingestion.ports.trades import TradeDecisionRefused
 from mailroom_common.postgres import DatabaseSession, acquire_session, open_transaction
 
 _BATCH = 500
@@ -61,7 +63,7 @@ _NAME_ORDER = """
 
 
 class PgPendingOrders:
-    """`PendingOrders` of ports.py."""
+    """`PendingOrders` of ports/orders.py."""
 
     def __init__(self, pool: asyncpg.Pool) -> None:
         self._pool = pool

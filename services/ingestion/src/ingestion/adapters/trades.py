@@ -8,7 +8,8 @@ import asyncpg
 from ingestion.adapters.bounded_rows import fetch_bounded
 from ingestion.adapters.trade_ledger import lock_ledger, settle_alike
 from ingestion.domain.trade_views import build_trade_decision_view, build_trade_view
-from ingestion.ports import StaleVersion, TradeDecision, TradeDecisionRefused, TradeFilter
+from ingestion.ports.reviews import StaleVersion
+from ingestion.ports.trades import TradeDecision, TradeDecisionRefused, TradeFilter
 from mailroom_common.postgres import DatabaseSession, acquire_session, open_transaction
 
 _MOST_STATEMENTS = 200
@@ -32,7 +33,7 @@ _RAISE_VERSION = "update ingestion.trade set version = version + 1, updated_at =
 
 
 class PgTradeLedger:
-    """`TradeLedger` of ports.py."""
+    """`TradeLedger` of ports/trades.py."""
 
     def __init__(self, pool: asyncpg.Pool) -> None:
         self._pool = pool

@@ -8,7 +8,7 @@ from fastapi.responses import StreamingResponse
 
 from ingestion.api.document_filter import read_filter
 from ingestion.domain.export import ExportFormat, write_document, write_header
-from ingestion.ports import DocumentCatalog, DocumentFilter
+from ingestion.ports.documents import DocumentCatalog, DocumentFilter
 from mailroom_common.api_requests import refuse_unknown_parameters
 from mailroom_common.auth import APIKeys, Caller, Role, require_role
 

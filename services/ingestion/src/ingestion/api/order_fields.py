@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 
 from ingestion.api.trade_fields import ISIN, SecurityCode, TradeCurrency
 from ingestion.domain.trade import Direction
-from ingestion.ports import NewOrder
+from ingestion.ports.orders import NewOrder
 
 _FIRST_DAY, _LAST_DAY = date(1970, 1, 1), date(2199, 12, 31)
 

@@ -14,14 +14,9 @@ from ingestion.api.trade_examples import ORDER_EXAMPLE, ORDERS_EXAMPLE, STORED_E
 from ingestion.api.versions import parse_version
 from ingestion.domain.order_csv import OrderCSVReader
 from ingestion.domain.order_matching import OrderState
-from ingestion.ports import (
-    NewOrder,
-    OrderFilter,
-    PendingOrders,
-    StaleVersion,
-    TradeDecisionRefused,
-    TradeLedger,
-)
+from ingestion.ports.orders import NewOrder, OrderFilter, PendingOrders
+from ingestion.ports.reviews import StaleVersion
+from ingestion.ports.trades import TradeDecisionRefused, TradeLedger
 from mailroom_common.api_requests import refuse_unknown_parameters
 from mailroom_common.auth import APIKeys, Caller, Role, require_role
 from mailroom_common.web import HTTPProblem, ListPage

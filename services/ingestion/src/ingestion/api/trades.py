@@ -18,7 +18,8 @@ from ingestion.domain.export import ExportFormat
 from ingestion.domain.order_matching import OrderMatch
 from ingestion.domain.trade_ledger import TradeState
 from ingestion.domain.trade_views import write_trade, write_trade_header
-from ingestion.ports import StaleVersion, TradeDecision, TradeDecisionRefused, TradeFilter, TradeLedger
+from ingestion.ports.reviews import StaleVersion
+from ingestion.ports.trades import TradeDecision, TradeDecisionRefused, TradeFilter, TradeLedger
 from mailroom_common.api_requests import DocSourceFilter, refuse_unknown_parameters
 from mailroom_common.auth import APIKeys, Caller, Role, require_role
 from mailroom_common.web import HTTPProblem, ListPage

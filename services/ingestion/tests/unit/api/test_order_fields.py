@@ -7,7 +7,7 @@ import pytest
 
 from ingestion.api.order_fields import parse_row
 from ingestion.domain.trade import Direction
-from ingestion.ports import NewOrder
+from ingestion.ports.orders import NewOrder
 
 ROW: dict[str, str | None] = {
     "external_id": "2026-1187",
