@@ -1,16 +1,16 @@
 """`mailroom documents`: look for documents, decide about them, upload and export them, through ingestion's API."""
 
 import sys
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from mailroom_cli.exports import ExportFormat, Format, Output, write_export
 from mailroom_cli.site_api import JSON, SiteAPI, open_site_api, quote_segment
 from mailroom_cli.source_views import find_source_id, print_columns, print_json
 from mailroom_cli.terminal import print_line
-from mailroom_cli.trade_pairs import correct_trades
+from mailroom_cli.trade_corrections import correct_trades
 from mailroom_common.errors import Rejected
 
 app = typer.Typer(name="documents", no_args_is_help=True, help="Documents, and what people decide about them.")
@@ -61,11 +61,6 @@ _EXPORT_EXAMPLES = """Examples:
 
   mailroom documents export --format jsonl -f issued_from=2026-01-01 -o 2026.jsonl
 """
-
-
-class FileKind(StrEnum):
-    CSV = "csv"  # for spreadsheets
-    JSONL = "jsonl"  # for programs: a document a line, with its lines
 
 
 @app.command("list", epilog=_LIST_EXAMPLES)
@@ -158,23 +153,13 @@ def upload_documents(
 def export_documents(
     filters: Filters = None,
     source: OnlySource = None,
-    export_format: Annotated[FileKind, typer.Option("--format")] = FileKind.CSV,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="A file; standard output otherwise.")] = None,
+    export_format: Format = ExportFormat.CSV,
+    output: Output = None,
 ) -> None:
     """All documents that match, newest first, as CSV or JSON Lines."""
-    if output is None and sys.stdout.isatty():
-        # What a sender wrote is not for a terminal to obey.
-        raise Rejected("an export is for a file: give --output, or redirect it")
     with open_site_api() as api:
         query = {**_build_query(api, filters, source), "format": export_format.value}
-        if output is None:
-            for chunk in api.stream_content("/documents/export", query):
-                sys.stdout.buffer.write(chunk)
-            sys.stdout.flush()
-            return
-        with output.open("wb") as file:
-            for chunk in api.stream_content("/documents/export", query):
-                file.write(chunk)
+        write_export(api, "/documents/export", query, output)
 
 
 def _ask_password() -> str:
@@ -186,12 +171,10 @@ def _ask_password() -> str:
 
 
 def _decide(document_id: str, decision: JSON, version: int | None, comment: str | None, reviewer: str | None) -> None:
-    path = f"/documents/{quote_segment(document_id)}"
-    said = {"comment": comment, "reviewer": reviewer}
-    body = {**decision, **{name: value for name, value in said.items() if value is not None}}
+    options = {"comment": comment, "reviewer": reviewer}
+    body = {**decision, **{name: value for name, value in options.items() if value is not None}}
     with open_site_api() as api:
-        seen = api.call("GET", path)["version"] if version is None else version
-        document = api.call("POST", f"{path}/review", body=body, headers={"If-Match": f'"{seen}"'})
+        document = api.post_decision(f"/documents/{quote_segment(document_id)}", "review", body, version)
     reason = document["skip_reason"] or document["review_reason"]
     print_line(f"{document['status']}{f' ({reason})' if reason else ''}, version {document['version']}")
 

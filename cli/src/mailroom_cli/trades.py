@@ -1,17 +1,14 @@
 """`mailroom trades`: the trades that documents state, and which of them count, through ingestion's API."""
 
-import sys
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from mailroom_cli.documents import FileKind
+from mailroom_cli.exports import ExportFormat, Format, Output, write_export
 from mailroom_cli.site_api import JSON, open_site_api, quote_segment
 from mailroom_cli.source_views import find_source_id, print_columns, print_json
 from mailroom_cli.terminal import print_line
-from mailroom_common.errors import Rejected
 
 app = typer.Typer(
     name="trades", no_args_is_help=True, help="Trades of contract notes and statements: each counts once."
@@ -97,36 +94,20 @@ def decide_trade(
     comment: Annotated[str | None, typer.Option(help="Kept with the decision.")] = None,
     reviewer: Annotated[str | None, typer.Option(help="Who decides; kept with the decision.")] = None,
 ) -> None:
-    """Say whether a trade is the one that the ledger holds it against."""
-    path = f"/trades/{quote_segment(trade_id)}"
-    said = {"other_trade_id": other, "comment": comment, "reviewer": reviewer}
-    body: JSON = {"decision": decision.value, **{name: value for name, value in said.items() if value is not None}}
+    """Decide whether two trades of the ledger are one trade."""
+    options = {"other_trade_id": other, "comment": comment, "reviewer": reviewer}
+    body: JSON = {"decision": decision.value, **{name: value for name, value in options.items() if value is not None}}
     with open_site_api() as api:
-        seen = api.call("GET", path)["version"] if version is None else version
-        trade = api.call("POST", f"{path}/decision", body=body, headers={"If-Match": f'"{seen}"'})
+        trade = api.post_decision(f"/trades/{quote_segment(trade_id)}", "decision", body, version)
     print_line(f"{trade['state']}, version {trade['version']}")
 
 
 @app.command("export", epilog=_EXPORT_EXAMPLES)
-def export_trades(
-    state: OnlyState = None,
-    export_format: Annotated[FileKind, typer.Option("--format")] = FileKind.CSV,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="A file; standard output otherwise.")] = None,
-) -> None:
+def export_trades(state: OnlyState = None, export_format: Format = ExportFormat.CSV, output: Output = None) -> None:
     """The trades that count, or those of a state, as CSV or JSON Lines."""
-    if output is None and sys.stdout.isatty():
-        # What a sender wrote is not for a terminal to obey.
-        raise Rejected("an export is for a file: give --output, or redirect it")
     query = {"format": export_format.value, **({} if state is None else {"state": state})}
     with open_site_api() as api:
-        if output is None:
-            for chunk in api.stream_content("/trades/export", query):
-                sys.stdout.buffer.write(chunk)
-            sys.stdout.flush()
-            return
-        with output.open("wb") as file:
-            for chunk in api.stream_content("/trades/export", query):
-                file.write(chunk)
+        write_export(api, "/trades/export", query, output)
 
 
 def _build_row(item: JSON) -> list[str]:

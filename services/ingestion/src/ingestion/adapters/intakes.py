@@ -1,13 +1,13 @@
 """Intake in Postgres: a record becomes rows of `intake` and `document`, and a late duplicate emits its result."""
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from datetime import datetime
 from typing import Any
 
 import asyncpg
 
-from ingestion.adapters.document_search import POSSIBLE_DUPLICATES, TRADE_MARKS, index_document
-from ingestion.adapters.trade_ledger import read_trade_marks
+from ingestion.adapters.document_search import LEDGER_STATES, POSSIBLE_DUPLICATES, index_document
+from ingestion.adapters.trade_ledger import read_ledger_states
 from ingestion.domain.document import (
     FINAL_STATUSES,
     AttachmentId,
@@ -57,8 +57,10 @@ _FIND_INTAKE = """
 """
 _INSERT_EVENT = "insert into ingestion.document_event (tenant_id, document_id, document) values ($1, $2, $3)"
 _FIND_OTHERS = f"""
-    select {POSSIBLE_DUPLICATES}, {TRADE_MARKS} from ingestion.document where document_id = $1
+    select {POSSIBLE_DUPLICATES}, {LEDGER_STATES} from ingestion.document where document_id = $1
 """  # noqa: S608  # ours
+_PAGE = 200  # a sender may have sent one content a hundred thousand times
+_INTAKES = "select * from ingestion.intake where document_id = $1 and seq > $2 order by seq limit $3"
 
 
 class PgIntakeStore:
@@ -123,7 +125,7 @@ class PgIntakeStore:
             tenant_id=attachment.tenant_id,
             doc_source_id=attachment.doc_source_id,
             outcome=read_outcome(document),
-            trade_marks=await read_trade_marks(conn, document),
+            ledger_states=await read_ledger_states(conn, document),
             number=document["result_number"],
             attempt=document["attempts"],
             occurred_at=self._clock(),
@@ -207,3 +209,12 @@ async def _insert_intake(conn: DatabaseSession, attachment: DocumentAttachment, 
 
 def _superfluous_blob(blob_key: str, kept_key: str) -> SuperfluousBlob | None:
     return None if blob_key == kept_key else SuperfluousBlob(blob_key, kept_key)
+
+
+async def iterate_intakes(conn: DatabaseSession, document_id: str) -> AsyncIterator[Any]:
+    """In the order in which they came. Under the lock of the document's row, so that no further one comes meanwhile."""
+    after = 0
+    while rows := await conn.fetch(_INTAKES, document_id, after, _PAGE):
+        for row in rows:
+            yield row
+        after = rows[-1]["seq"]

@@ -10,13 +10,12 @@ import asyncpg
 
 from ingestion.adapters.claim_turns import ClaimTurns
 from ingestion.adapters.document_evidence import write_evidence
-from ingestion.adapters.document_history import keep_proposal, keep_standing_version
-from ingestion.adapters.document_intakes import iterate_intakes
+from ingestion.adapters.document_history import keep_current_version, keep_proposal
 from ingestion.adapters.document_passwords import find_password, settle_passwords
-from ingestion.adapters.intakes import append_document_event, read_outcome
+from ingestion.adapters.intakes import append_document_event, iterate_intakes, read_outcome
 from ingestion.adapters.rereads import request_soon
 from ingestion.adapters.supplier_accounts import check_supplier_account
-from ingestion.adapters.trade_ledger import read_trade_marks, record_trades
+from ingestion.adapters.trade_ledger import read_ledger_states, record_trades
 from ingestion.domain.archive import is_archived
 from ingestion.domain.document import (
     FINAL_STATUSES,
@@ -27,7 +26,7 @@ from ingestion.domain.document import (
     DocumentOutcome,
 )
 from ingestion.domain.lanes import Lane
-from ingestion.domain.result import TradeMarks, build_result
+from ingestion.domain.result import LedgerStates, build_result
 from ingestion.ports.events import Channel
 from mailroom_common.events import Profile, ResultStatus
 from mailroom_common.outbox import Outbox
@@ -191,7 +190,7 @@ class PgDocumentLeases:
             # else says that there was another reading.
             is_changed = outcome != former
             if former is not None and is_changed:
-                await keep_standing_version(conn, lease.document_id)
+                await keep_current_version(conn, lease.document_id)
             (document,) = await conn.fetch(
                 _FINISH,
                 lease.document_id,
@@ -209,9 +208,9 @@ class PgDocumentLeases:
             if held["review_decision"] is None:
                 await write_evidence(conn, lease.document_id, outcome, is_changed=is_changed)
             await record_trades(conn, document)
-            marks = await read_trade_marks(conn, document)
+            ledger_states = await read_ledger_states(conn, document)
             async for intake in iterate_intakes(conn, lease.document_id):
-                await self._append_result(conn, lease, outcome, intake, document["result_number"], marks)
+                await self._append_result(conn, lease, outcome, intake, document["result_number"], ledger_states)
             if is_changed:
                 await append_document_event(conn, document)
             if former is not None:
@@ -227,7 +226,7 @@ class PgDocumentLeases:
         outcome: DocumentOutcome,
         intake: Any,
         number: int,
-        trade_marks: TradeMarks,
+        ledger_states: LedgerStates,
     ) -> None:
         event = build_result(
             attachment_id=AttachmentId(intake["attachment_id"]),
@@ -236,7 +235,7 @@ class PgDocumentLeases:
             tenant_id=intake["tenant_id"],
             doc_source_id=intake["doc_source_id"],
             outcome=outcome,
-            trade_marks=trade_marks,
+            ledger_states=ledger_states,
             number=number,
             attempt=lease.attempt,
             occurred_at=self._clock(),

@@ -22,7 +22,7 @@ MAX_KNOWN_IBANS = 10
 KNOWN_IBANS = "known_ibans"
 
 _MAX_KEY = 120
-_LEAST_VAT_DIGITS = 5  # `n/a` and the like name nobody
+_MIN_VAT_DIGITS = 5  # `n/a` and the like name nobody
 
 # What stands behind a name and is left out as often: without points, as `z oo` of `Sp. z o.o.`.
 _LEGAL_FORM = re.compile(
@@ -68,7 +68,7 @@ def find_supplier_account(extraction: Mapping[str, Any] | None) -> SupplierAccou
     iban = _keep_letters_and_digits(fields.get("iban"))
     vat_key = _keep_letters_and_digits(fields.get("vat_id"))
     name_key = fold_supplier_name(str(fields.get("supplier_name") or ""))
-    if sum(letter.isdigit() for letter in vat_key) < _LEAST_VAT_DIGITS:
+    if sum(letter.isdigit() for letter in vat_key) < _MIN_VAT_DIGITS:
         vat_key = ""
     if not iban or not (vat_key or name_key):
         return None

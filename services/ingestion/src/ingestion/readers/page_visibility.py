@@ -32,10 +32,10 @@ _Pixels = Any  # numpy's arrays
 _SCALE = 2.0  # pixels a point
 _MAX_SIDE = 2400  # pixels
 # Of 255: fainter letters are not seen. Two drawings of one word differ by up to 64 at its edges from one of it.
-_LEAST_CONTRAST, _LEAST_CONTRAST_AMONG_OTHERS = 24, 80
-_LEAST_INK = 0.05  # of a letter's box
+_MIN_CONTRAST, _MIN_CONTRAST_AMONG_OTHERS = 24, 80
+_MIN_INK = 0.05  # of a letter's box
 _MARGIN = 1  # pixels: a thin letter of another font than the one that is named lies beside its box
-_LEAST_HEIGHT = 1.5  # points, of a page of A4; in proportion on a smaller one
+_MIN_HEIGHT = 1.5  # points, of a page of A4; in proportion on a smaller one
 _USUAL_HEIGHT = 842.0
 # From here on a letter stands on another one, and one may hide the other.
 _OVERLAP = 0.3
@@ -81,7 +81,7 @@ def _compare_drawings(
     whole = _draw(page)
     of_letter = np.array([layers.get(letter.source, 0) for letter in letters])
     sources = {letter.source for letter in letters}
-    contrast = _LEAST_CONTRAST if not layers else _LEAST_CONTRAST_AMONG_OTHERS
+    contrast = _MIN_CONTRAST if not layers else _MIN_CONTRAST_AMONG_OTHERS
     seen = np.zeros(len(letters), dtype=bool)
     for layer in sorted(set(of_letter.tolist())):
         # What has no letter that is read (blanks, the second drawing of a bold word) goes with each of them.
@@ -90,13 +90,13 @@ def _compare_drawings(
             rest = _draw(page)
         differs = np.maximum(whole, rest) - np.minimum(whole, rest) >= contrast
         chosen = of_letter == layer
-        seen[chosen] = np.array(_measure_share(differs, places[chosen])) >= _LEAST_INK
+        seen[chosen] = np.array(_measure_share(differs, places[chosen])) >= _MIN_INK
     return seen & _is_large_enough(page, letters)
 
 
 def _is_large_enough(page: pypdfium2.PdfPage, letters: Sequence[PlacedLetter]) -> _Pixels:
     """A mark is as small as it likes."""
-    least = _LEAST_HEIGHT * min(max(page.get_size()) / _USUAL_HEIGHT, 1.0)
+    least = _MIN_HEIGHT * min(max(page.get_size()) / _USUAL_HEIGHT, 1.0)
     return np.array([max(box[2] - box[0], box[3] - box[1]) >= least for box in (letter.box for letter in letters)])
 
 

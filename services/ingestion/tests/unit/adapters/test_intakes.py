@@ -1,6 +1,6 @@
 from typing import Any
 
-from ingestion.adapters.document_intakes import iterate_intakes
+from ingestion.adapters.intakes import iterate_intakes
 
 
 class _Session:
