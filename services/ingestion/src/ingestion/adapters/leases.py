@@ -29,7 +29,7 @@ from ingestion.domain.document import (
 from ingestion.domain.lanes import Lane
 from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.result import TradeMarks, build_result
-from ingestion.ports import Channel
+from ingestion.ports.events import Channel
 from mailroom_common.events import Profile, ResultStatus
 from mailroom_common.outbox import Outbox
 from mailroom_common.postgres import DatabaseSession, acquire_session, open_transaction

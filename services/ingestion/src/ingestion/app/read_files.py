@@ -30,7 +30,7 @@ from ingestion.domain.transcript import Transcript
 from ingestion.handlers.assist_reading import ReadingAssistant
 from ingestion.handlers.read_document import ReadingPurpose
 from ingestion.handlers.read_pictures import read_document_with_pictures
-from ingestion.ports import FetchedFile
+from ingestion.ports.blobs import FetchedFile
 from ingestion.settings import LanguageModelSettings, OCRSettings
 from mailroom_common.errors import SettingsError
 from mailroom_common.events import Profile
