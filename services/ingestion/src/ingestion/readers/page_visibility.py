@@ -63,7 +63,7 @@ def find_visible(page: pypdfium2.PdfPage, letters: Sequence[PlacedLetter]) -> li
     if not letters:
         return []
     places = _place_on_picture(page, letters)
-    if _count_pixels(places) > _MAX_PIXELS:
+    if _sum_areas(places) > _MAX_PIXELS:
         return [False] * len(letters)  # on each other: nobody can say what is seen
     objects = _list_text_objects(page)
     layers, unclear = _choose_layers(letters, places)
@@ -173,11 +173,6 @@ def _place_on_picture(page: pypdfium2.PdfPage, letters: Sequence[PlacedLetter]) 
     return np.minimum(first, [columns, rows, columns, rows])
 
 
-def _count_pixels(places: _Pixels) -> int:
-    left, top, right, bottom = places.T.astype(np.int64)
-    return int((np.maximum(right - left, 0) * np.maximum(bottom - top, 0)).sum())
-
-
 def _measure_share(differs: _Pixels, places: _Pixels) -> list[float]:
     """The share of each place that is set."""
     return [
@@ -242,7 +237,7 @@ def _stand_apart(letters: Sequence[PlacedLetter], places: _Pixels) -> bool:
     for letter, (left, top, right, bottom) in zip(letters, places.tolist(), strict=True):
         box = boxes.setdefault(letter.source, [left, top, right, bottom])
         box[:] = min(box[0], left), min(box[1], top), max(box[2], right), max(box[3], bottom)
-    if max(_sum_areas(places), _sum_areas(np.array(list(boxes.values())))) > _MAX_OVERLAP_PIXELS:
+    if max(_sum_areas(places), _sum_areas(np.array(list(boxes.values())))) > _MAX_PIXELS:
         return False
     covered = np.zeros(places.max(axis=0)[[3, 2]] + 1, dtype=np.int8)
     for left, top, right, bottom in boxes.values():
