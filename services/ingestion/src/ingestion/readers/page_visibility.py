@@ -40,7 +40,10 @@ _USUAL_HEIGHT = 842.0
 # From here on a letter stands on another one, and one may hide the other.
 _OVERLAP = 0.3
 _SAME_PLACE = 0.5  # of a letter's height: the same letter again so near is drawn twice, for bold or a shadow
-_MAX_OVERLAP_PIXELS = 100_000_000  # that are looked through for letters on each other; a full page has 10 million
+# That the letters of a page may take, each counted by itself: a full page has ten million, one of 40 letters as large
+# as itself 80. Drawing them, and finding those that stand on each other, takes time by that.
+_MAX_PIXELS = 80_000_000
+_FEW = 2000  # numbers that are told apart faster one by one
 _MAX_LAYERS = 4  # of letters that stand on each other
 _MAX_OBJECTS = 20_000
 _MAX_DEPTH = 8
@@ -59,8 +62,10 @@ def find_visible(page: pypdfium2.PdfPage, letters: Sequence[PlacedLetter]) -> li
     """Whether each letter is seen. A mark (a comma, a hyphen), or a row of them, is seen with the letter beside it."""
     if not letters:
         return []
-    objects = _list_text_objects(page)
     places = _place_on_picture(page, letters)
+    if _sum_areas(places) > _MAX_PIXELS:
+        return [False] * len(letters)  # on each other: nobody can say what is seen
+    objects = _list_text_objects(page)
     layers, unclear = _choose_layers(letters, places)
     seen = _compare_drawings(page, objects, letters, places, layers)
     is_seen = [
@@ -203,16 +208,10 @@ def _find_overlaps(letters: Sequence[PlacedLetter], places: _Pixels) -> tuple[di
     lower, upper = (np.zeros((rows + 1, columns + 1), dtype=np.int32) for _ in range(2))
     counts: Counter[tuple[int, int]] = Counter()
     crowded: set[int] = set()
-    unchecked: set[int] = set()
-    looked_through = 0
     for number, (letter, (left, top, right, bottom)) in enumerate(zip(letters, places.tolist(), strict=True), start=1):
         if not letter.text.isalnum():
             continue
         first = lower[top:bottom, left:right]
-        looked_through += first.size
-        if looked_through > _MAX_OVERLAP_PIXELS:
-            unchecked.add(letter.source)
-            continue
         others = _find_others(first, letter, letters)
         for other in others:
             # A word that is drawn again a little beside itself stands on its own neighbours too.
@@ -228,7 +227,7 @@ def _find_overlaps(letters: Sequence[PlacedLetter], places: _Pixels) -> tuple[di
         if count > 0:
             pairs[upper_source].add(lower_source)
             pairs[lower_source].add(upper_source)
-    return pairs, (crowded & pairs.keys()) | unchecked
+    return pairs, crowded & pairs.keys()
 
 
 def _stand_apart(letters: Sequence[PlacedLetter], places: _Pixels) -> bool:
@@ -238,7 +237,7 @@ def _stand_apart(letters: Sequence[PlacedLetter], places: _Pixels) -> bool:
     for letter, (left, top, right, bottom) in zip(letters, places.tolist(), strict=True):
         box = boxes.setdefault(letter.source, [left, top, right, bottom])
         box[:] = min(box[0], left), min(box[1], top), max(box[2], right), max(box[3], bottom)
-    if max(_sum_areas(places), _sum_areas(np.array(list(boxes.values())))) > _MAX_OVERLAP_PIXELS:
+    if max(_sum_areas(places), _sum_areas(np.array(list(boxes.values())))) > _MAX_PIXELS:
         return False
     covered = np.zeros(places.max(axis=0)[[3, 2]] + 1, dtype=np.int8)
     for left, top, right, bottom in boxes.values():
@@ -262,8 +261,16 @@ def _find_others(region: _Pixels, letter: PlacedLetter, letters: Sequence[Placed
     taken = region[region > 0]
     if taken.size <= _OVERLAP * region.size:
         return []
-    others = [letters[number - 1] for number in set(taken.tolist())]
+    others = [letters[number - 1] for number in _list_numbers(taken)]
     return [other for other in others if other.source != letter.source]
+
+
+def _list_numbers(taken: _Pixels) -> list[int]:
+    """Each once. Objects of Python for each pixel of a letter that is as large as the page took a minute."""
+    if taken.size <= _FEW:
+        return list(set(taken.tolist()))
+    numbers: list[int] = np.flatnonzero(np.bincount(taken)).tolist()
+    return numbers
 
 
 def _is_again(letter: PlacedLetter, other: PlacedLetter) -> bool:
