@@ -14,7 +14,7 @@ from ingestion.domain.trade_ledger import (
     settle_trades,
 )
 from ingestion.domain.trade_matching import build_match_key, list_instrument_keys
-from ingestion.ports import Channel
+from ingestion.ports.events import Channel
 from mailroom_common.events import Profile, ResultStatus
 from mailroom_common.postgres import DatabaseSession
 
