@@ -11,7 +11,7 @@ from prometheus_client import REGISTRY
 from ingestion import worker_loops
 from ingestion.adapters.notify_listener import NotifyListener
 from ingestion.domain.lanes import Lane, LaneSchedule
-from ingestion.ports import Channel
+from ingestion.ports.events import Channel
 from mailroom_common.errors import Rejected, Unavailable
 
 

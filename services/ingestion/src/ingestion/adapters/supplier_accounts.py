@@ -106,7 +106,7 @@ async def write_supplier_keys(conn: DatabaseSession, document: Any) -> None:
 
 
 class PgSupplierBackfill:
-    """`SupplierBackfill` of ports.py."""
+    """`SupplierBackfill` of ports/housekeeping.py."""
 
     def __init__(self, pool: asyncpg.Pool, *, batch: int = 200) -> None:
         self._pool = pool

@@ -21,7 +21,7 @@ _LOCK_OLDEST = """
 
 
 class PgManualUploads:
-    """`ManualUploads` of ports.py."""
+    """`ManualUploads` of ports/intake.py."""
 
     def __init__(self, pool: asyncpg.Pool) -> None:
         self._pool = pool
@@ -38,7 +38,7 @@ class PgManualUploads:
 
 
 class UploadSweeper:
-    """`UnfinishedUploads` of ports.py."""
+    """`UnfinishedUploads` of ports/housekeeping.py."""
 
     def __init__(self, pool: asyncpg.Pool, blobs: BlobStore, *, max_duration: timedelta = _MAX_DURATION) -> None:
         self._pool = pool

@@ -33,7 +33,7 @@ def read_invoice(transcript: Transcript) -> tuple[Invoice, str]:
     page = limit_lines(transcript)
     currency = values.determine_currency(line.text for line in page)
     # What a reminder asks for is no invoice's total, with its fees and what was paid already.
-    totals = InvoiceTotals() if _is_reminder(page) else find_totals(page)
+    totals = InvoiceTotals() if is_reminder(page) else find_totals(page)
     day_first = _determine_day_first(page, currency)
     issued = _find_issue_date(page, day_first)
     due = _find_first_parsed(_list_texts_beside(page, labels.DUE_DATE), lambda text: _read_due_date(text, day_first))
@@ -70,7 +70,7 @@ def is_invoice(transcript: Transcript) -> bool:
     return has_word or (has_total and any(values.is_money(line.text) for line in page))
 
 
-def _is_reminder(page: Sequence[TextLine]) -> bool:
+def is_reminder(page: Sequence[TextLine]) -> bool:
     """Whether it calls itself a reminder before it names an invoice."""
     for line in page[: max(12, len(page) // 3)]:
         for cell in line.cells:
