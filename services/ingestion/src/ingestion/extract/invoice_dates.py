@@ -22,6 +22,8 @@ def determine_day_first(page: Sequence[TextLine], currency: str | None) -> bool 
         text,
     ):
         return True
+    if currency != "USD" and any(next(values.find_ibans(line.text), None) for line in page):
+        return True  # an account as Europe numbers them
     return {"USD": False, "GBP": True, "CHF": True, "PLN": True, "AUD": True, "DKK": True, "CZK": True}.get(
         currency or ""
     )
@@ -42,6 +44,8 @@ def find_issue_date(page: Sequence[TextLine], day_first: bool | None) -> date | 
                 return found
     if bare := find_first_parsed(list_texts_beside(page, labels.BARE_DATE), read):
         return bare
+    if beside_number := find_first_parsed(list_texts_beside(page, labels.NUMBER_AND_DATE), read):
+        return beside_number
     if any(kind_words.RECEIPT_TITLE.match(cell.text) for line in page[:20] for cell in line.cells):
         paid = find_first_parsed(list_texts_beside(page, labels.PAID_DATE), read)
         if paid:
@@ -57,15 +61,17 @@ _TOWN_BEFORE_DATE = re.compile(
 
 def _find_lone_date(page: Sequence[TextLine], day_first: bool | None) -> date | None:
     """A date that stands alone near the top, when it is the only one that does."""
-    alone = [
+    days = [
         found
         for line in page[: max(12, len(page) // 3)]
         for cell in line.cells[:1]  # what has words to its left is the date of those
-        if len(_TOWN_BEFORE_DATE.sub("", cell.text)) <= 20
+        if len(alone := _TOWN_BEFORE_DATE.sub("", cell.text)) <= 20
+        # `4500781 / 02.03.2026` is the day of what has that number.
+        and not any(letter.isdigit() for letter in values.mask_dates(alone))
         and (found := _find_first_date(cell.text, day_first))
         and len(values.find_dates(cell.text)) == 1
     ]
-    return alone[0] if len(set(alone)) == 1 else None
+    return days[0] if len(set(days)) == 1 else None
 
 
 def find_due_date(page: Sequence[TextLine], day_first: bool | None) -> date | None:

@@ -15,11 +15,18 @@ _NO = (
     r"(?:numbers?|no\b\.?|nr\b\.?|num\b\.?|n[°ºo]\.?|n\.\s?º|n\.(?=\W)"
     r"|#|id\b|nummer|numéro|numero|número|núm\b\.?|numer|č\.|číslo)"
 )
+# A part or a correction of an invoice, or its way of being paid, stands before or behind the word for it.
 _DOCUMENT = (
-    r"(?:tax\s+invoice|invoice|credit\s*note|credit\s+memo|bill(?!\s+to|ing|ed)|receipt|\w{0,20}(?<!ab)(?<!be)(?<!ver)rechnung"
-    r"|rechnungs-?\s?korrektur|korrekturrechnung|gutschrift|beleg|facture|avoir|note\s+de\s+crédit|(?:credit)?factuur"
-    r"|factura|fattura|fatura|nota\s+de\s+crédito|nota\s+di\s+credito|kreditnota|kreditfaktura|dobropis"
-    r"|creditnota|faktura(?:\s+vat)?(?:\s+korygująca)?|faktury)"
+    r"(?:(?:tax\s+|advance\s+|final\s+|commercial\s+)?invoice|credit\s*note|credit\s+memo|bill(?!\s+to|ing|ed)|receipt"
+    r"|\w{0,20}(?<!ab)(?<!be)(?<!ver)(?<!proforma)rechnung|rechnungs-?\s?korrektur|korrekturrechnung|gutschrift|beleg"
+    r"|facture(?:\s+(?:d['’]acompte|de\s+(?:solde|situation|clôture)|finale|rectificative))?|avoir|note\s+de\s+crédit"
+    r"|\w{0,14}(?<!proforma)factuur|creditnota"
+    r"|factura(?:\s+(?:rectificativa|simplificada|ordinaria|completa|final|de\s+(?:anticipo|abono)))?|nota\s+de\s+crédito"
+    r"|fattura(?:\s+(?:d['’]acconto|di\s+(?:acconto|vendita)|a\s+saldo|elettronica|immediata|differita|accompagnatoria))?"
+    r"|nota\s+di\s+credito|fatura(?:[\s/-]{1,3}(?:recibo|simplificada|de\s+adiantamento))?"
+    r"|faktura(?:\s+(?:vat|zaliczkowa|końcowa|korygująca|uproszczona)){1,2}|faktury"
+    r"|faktura\s*[–—-]\s*daňový\s+doklad|(?:opravný\s+)?daňový\s+doklad|dobropis"
+    r"|kreditnota|\w{0,12}(?<!proforma)faktura)"
 )
 
 # The number stands behind its label ...
@@ -35,12 +42,18 @@ INVOICE_NUMBER = match_any(
 )
 # ... or behind the headline itself.
 HEADLINE = re.compile(rf"^\W*{_DOCUMENT}\b(?:\s*\(\w+\))?[\s#:.–-]*(?:{_NO}\s*:?\s*)?", re.IGNORECASE)
+# `Nummer/Datum` and below it `90012345 / 14.03.2026`.
+NUMBER_AND_DATE = re.compile(
+    rf"^\W*(?:{_DOCUMENT}s?[-\s.]*)?{_NO}\s?/\s?-?\s?(?:date|datum|data|dato|fecha)\W*$", re.IGNORECASE
+)
 BARE_DOCUMENT = re.compile(rf"^\W*{_DOCUMENT}\W*$", re.IGNORECASE)
 BARE_NUMBER = re.compile(r"^\W*(?:number|nummer|numéro|numero|número|numer|číslo)\W*$", re.IGNORECASE)
 BARE_NUMBER_SIGN = re.compile(r"^\s*(?:#|no\.|nr\.|n°)\s*", re.IGNORECASE)
+# What may stand in capitals between a number's label and a date.
+BEFORE_DATE = re.compile(r"(?:date?d?|data|dato|dt|le|du|del?|vom|von|den|am|van|dne|dnia|z|on|of)", re.IGNORECASE)
 
 ISSUE_DATE = match_any(
-    r"\b(?:invoice|bill|issue|tax\s+point)\s*date\b",
+    r"\b(?:invoice|bill|issue|tax\s+point)\s*date\b|\binvoice\s*/\s*tax\s*(?:point)?\s*date\b",
     r"\bdate\s+(?:of\s+)?(?:issue|invoice)\b",
     r"\bissued\s+(?:on|at)\b",
     r"\b(?:rechnungs|beleg|ausstellungs)-?\s?datum\b",
@@ -69,7 +82,12 @@ DUE_DATE = match_any(
     r"\bfällig(?:keit)?(?:s-?\s?datum)?(?:\s+(?:am|bis|zum))?\b",
     r"\bzahlbar\s+bis\b",
     r"\b(?:zu\s+zahlen|überweisen\s+sie|zahlung)\s+bis\b",
-    r"\b(?:zahlbar|zahlung)\b[^.\d]{0,20}\d{1,3}[^.\d]{0,20}\bspätestens(?:\s+(?:am|bis|zum))?(?=\s+\d)",
+    r"\b(?:zahlbar|zahlung)\b[^.\d]{0,20}\d{1,3}[^.\d]{0,30}\b(?:spätestens|bis)(?:\s+(?:am|bis|zum))?(?=\s+\d)",
+    # A sentence: `Bitte überweisen Sie den Betrag bis 14.05.2026`, `please pay £10.00 into our account by 3 May 2026`.
+    r"\b(?:überweis\w*|begleich\w*|zahlungsbedingung\w*)[^.\d]{1,60}\bbis(?:\s+zum)?(?=\s+\d)",
+    r"\b(?:please\s+(?:pay|transfer|remit|settle)|payment\s+is\s+due)\b[^.\d]{0,60}\b(?:by|before|until|on)(?=\s+\w)",
+    r"\b(?:veuillez|merci\s+de)\b[^.\d]{0,60}\b(?:avant\s+le|au\s+plus\s+tard\s+le|jusqu['’]au)(?=\s+\d)",
+    r"\b(?:verzoeken|gelieve)\b[^.\d]{0,60}\b(?:vóór|voor|uiterlijk(?:\s+op)?)(?=\s+\d)",
     r"\bzahlungsziel\b",
     r"\bdate\s+(?:limite\s+)?d['’]échéance\b",
     r"\béchéance\b",
@@ -263,8 +281,26 @@ CORRECTION_WORD = match_any(
     r"\bfactura\s+rectificativa\b",
 )
 NO_INVOICE_TITLE = re.compile(
-    r"^\W*(?:quote|quotation|offer|order\s+confirmation|purchase\s+order|delivery\s+note|packing\s+(?:list|slip)|reminder|statement\s+of\s+account"
-    r"|angebot|auftragsbestätigung|bestellung|lieferschein|mahnung|zahlungserinnerung|kontoauszug|wertpapier\w*|dividenden\w*|ertrags\w*"
-    r"|devis|bon\s+de\s+(?:commande|livraison)|relevé|offerte|orderbevestiging|pakbon|aanmaning|oferta|zamówienie)\b[^:]*$",
+    r"^\W*(?:quote|quotation|estimate|offer|(?:sales\s+)?order\s+(?:confirmation|acknowledgement)|purchase\s+order|delivery\s+note|packing\s+(?:list|slip)"
+    r"|reminder|statement\s+of\s+account|account\s+statement"
+    r"|angebot|kostenvoranschlag|auftragsbestätigung|bestellung|lieferschein|mahnung|zahlungserinnerung|kontoauszug|offene\s+posten|saldenbestätigung"
+    r"|wertpapier\w*|dividenden\w*|ertrags\w*"
+    r"|devis|bon\s+de\s+(?:commande|livraison)|(?:confirmation|accusé\s+de\s+réception)\s+de\s+commande|relevé"
+    r"|presupuesto|(?:confirmación\s+de\s+)?pedido|albarán|extracto\s+de\s+cuenta"
+    r"|preventivo|conferma\s+d(?:['’]|i\s+)ordine|documento\s+di\s+trasporto|estratto\s+conto"
+    r"|offerte|(?:order|opdracht)bevestiging|pakbon|aanmaning|rekeningoverzicht"
+    r"|orçamento|(?:confirmação\s+de\s+)?encomenda|guia\s+de\s+(?:remessa|transporte)|extrato\s+de\s+conta"
+    r"|oferta|(?:potwierdzenie\s+)?zamówieni[ae]|zestawienie\s+(?:sald|należności)"
+    r"|(?:cenová\s+)?nabídka|(?:potvrzení\s+)?objednávk[ay]|dodací\s+list|výpis\s+(?:z\s+)?účtu"
+    r"|tilbud|ordrebekræftelse|følgeseddel|kontoudtog|offert|orderbekräftelse|orderbekreftelse|följesedel|kontoutdrag)\b[^:]{0,70}$",
     re.IGNORECASE,
+)
+# Its total is paid by the invoice that follows it.
+PROFORMA_TITLE = re.compile(
+    rf"^\W*(?:{_DOCUMENT}\W{{0,3}})?pr[oó][\s-]?forma\b[^:]{{0,70}}:?[^:]{{0,30}}$", re.IGNORECASE
+)
+# What a supplier has in its books of a customer. Alone it may also be the bill of a month.
+BARE_STATEMENT = re.compile(r"^\W*statement\W*$", re.IGNORECASE)
+OPEN_ITEMS = match_any(
+    r"\b(?:brought|carried)\s+forward\b", r"\b(?:30|60|90)\+?\s+days\b.{0,60}\b(?:60|90|120)\+?\s+days\b"
 )

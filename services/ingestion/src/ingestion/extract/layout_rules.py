@@ -10,12 +10,13 @@ from dataclasses import replace
 
 from ingestion.domain.invoice import CORRECTED_INVOICE, CREDIT_NOTE, INVOICE, Invoice
 from ingestion.domain.transcript import TextLine, Transcript
-from ingestion.extract import kind_words, labels, values
+from ingestion.extract import labels, values
 from ingestion.extract.document_kind import is_from_bank
 from ingestion.extract.invoice_dates import determine_day_first, find_due_date, find_issue_date
 from ingestion.extract.invoice_lines import find_invoice_lines
 from ingestion.extract.invoice_number import find_invoice_number
 from ingestion.extract.ocr_certainty import was_read_by_ocr
+from ingestion.extract.other_titles import begins_again_as_invoice, find_other_title
 from ingestion.extract.payee_numbers import find_iban, find_vat_id
 from ingestion.extract.supplier import find_supplier_name
 from ingestion.extract.totals import InvoiceTotals, find_totals
@@ -31,7 +32,7 @@ def read_invoice(transcript: Transcript) -> tuple[Invoice, str]:
     page = limit_lines(transcript)
     currency = values.determine_currency(line.text for line in page)
     # What a reminder asks for is no invoice's total, with its fees and what was paid already.
-    totals = InvoiceTotals() if is_reminder(page) else find_totals(page)
+    totals = InvoiceTotals() if find_other_title(page) else find_totals(page)
     day_first = determine_day_first(page, currency)
     issued = find_issue_date(page, day_first)
     due = find_due_date(page, day_first)
@@ -58,6 +59,8 @@ def is_invoice(transcript: Transcript) -> bool:
     page = limit_lines(transcript)
     if is_from_bank(page):
         return False
+    if find_other_title(page) is not None:
+        return begins_again_as_invoice(page)
     head = [cell.text for line in page[: max(12, len(page) // 3)] for cell in line.cells]
     if any(labels.NO_INVOICE_TITLE.match(text) for text in head) and not any(labels.HEADLINE.match(t) for t in head):
         return any(labels.INVOICE_NUMBER.search(line.text) for line in page)
@@ -66,17 +69,6 @@ def is_invoice(transcript: Transcript) -> bool:
     has_word |= was_read_by_ocr(transcript) and any(labels.INVOICE_NUMBER.search(line.text) for line in page)
     has_total = find_totals(page).gross is not None
     return has_word or (has_total and any(values.is_money(line.text) for line in page))
-
-
-def is_reminder(page: Sequence[TextLine]) -> bool:
-    """Whether it calls itself a reminder before it names an invoice."""
-    for line in page[: max(12, len(page) // 3)]:
-        for cell in line.cells:
-            if labels.HEADLINE.match(cell.text):
-                return False
-            if kind_words.REMINDER_HEADLINE.match(cell.text):
-                return True
-    return False
 
 
 def limit_lines(transcript: Transcript) -> list[TextLine]:
