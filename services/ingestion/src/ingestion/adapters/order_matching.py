@@ -13,10 +13,9 @@ from ingestion.domain.order_matching import (
     MatchedTrade,
     OrderMatch,
     OrderTolerances,
-    PendingOrder,
-    find_order_state,
     match_orders,
 )
+from ingestion.domain.pending_order import PendingOrder, find_order_state
 from ingestion.domain.trade import Direction
 from ingestion.domain.trade_ledger import TradeState, read_stored_trade
 from mailroom_common.errors import Retryable

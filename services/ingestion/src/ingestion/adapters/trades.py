@@ -6,6 +6,7 @@ from typing import Any
 import asyncpg
 
 from ingestion.adapters.bounded_rows import fetch_bounded
+from ingestion.adapters.list_statement import build_list_statement
 from ingestion.adapters.trade_ledger import lock_ledger, settle_alike
 from ingestion.domain.trade_views import build_trade_decision_view, build_trade_view
 from ingestion.ports.reviews import StaleVersion
@@ -14,6 +15,7 @@ from mailroom_common.postgres import DatabaseSession, acquire_session, open_tran
 
 _MOST_STATEMENTS = 200
 
+_LIST = "select *, octet_length(fields::text) as json_bytes from ingestion.trade"
 _FIND = "select * from ingestion.trade where trade_id = $1 and tenant_id = $2"
 # All statements of a trade, the one that counts first; of a cancellation, of what it takes back.
 _STATEMENTS = """
@@ -41,7 +43,7 @@ class PgTradeLedger:
     async def list_trades(
         self, tenant_id: str, wanted: TradeFilter, *, before: int | None, limit: int
     ) -> tuple[list[dict[str, Any]], int | None]:
-        statement, values = _build_list(tenant_id, wanted, before, limit + 1)
+        statement, values = build_list_statement(_LIST, tenant_id, _list_conditions(wanted, before), limit + 1)
         rows, has_more = await fetch_bounded(self._pool, statement, *values)
         page = rows[:limit]
         has_more = has_more or len(rows) > limit
@@ -116,22 +118,6 @@ async def _find_usual_others(conn: DatabaseSession, row: Any, decision: TradeDec
         return [held_against]
     # Of all that state it: whichever of them counts one day, this one is another trade.
     return [other["trade_id"] for other in await _list_statements(conn, row) if other["trade_id"] != row["trade_id"]]
-
-
-def _build_list(tenant_id: str, wanted: TradeFilter, before: int | None, limit: int) -> tuple[str, list[Any]]:
-    """A condition for what is given only, so that each has its index."""
-    values: list[Any] = [tenant_id]
-    conditions = ["tenant_id = $1"]
-    for condition, value in _list_conditions(wanted, before):
-        if value is not None:
-            values.append(value)
-            conditions.append(condition.format(f"${len(values)}"))
-    values.append(limit)
-    statement = (
-        f"select *, octet_length(fields::text) as json_bytes from ingestion.trade "  # noqa: S608  # ours
-        f"where {' and '.join(conditions)} order by seq desc limit ${len(values)}"
-    )
-    return statement, values
 
 
 def _list_conditions(wanted: TradeFilter, before: int | None) -> Iterator[tuple[str, Any]]:

@@ -2,28 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
-from decimal import Decimal
 from typing import Any, Protocol
 
-from ingestion.domain.trade import Direction
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewOrder:
-    """A pending order as it is sent; `external_id` names it, whatever it says."""
-
-    external_id: str
-    direction: Direction
-    quantity: Decimal
-    ordered_on: date
-    valid_until: date | None = None
-    isin: str | None = None
-    wkn: str | None = None
-    ticker: str | None = None
-    account: str | None = None
-    limit_price: Decimal | None = None
-    currency: str | None = None
+from ingestion.domain.pending_order import OrderTerms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +28,7 @@ class StoredOrders:
 class PendingOrders(Protocol):
     """Pending orders as the API shows them (`domain/order_views.py`): always those of one tenant."""
 
-    async def store_orders(self, tenant_id: str, orders: Sequence[NewOrder]) -> StoredOrders:
+    async def store_orders(self, tenant_id: str, orders: Sequence[OrderTerms]) -> StoredOrders:
         """All or none; an order that is there already gets what is said now."""
         ...
 

@@ -197,6 +197,8 @@ def _choose_layers(letters: Sequence[PlacedLetter], places: _Pixels) -> tuple[di
 
 def _find_overlaps(letters: Sequence[PlacedLetter], places: _Pixels) -> tuple[dict[int, set[int]], set[int]]:
     """The text objects with letters that stand on each other, and those that stand on two others at one place."""
+    if _stand_apart(letters, places):
+        return {}, set()
     columns, rows = (int(places[:, edge].max(initial=0)) for edge in (2, 3))
     lower, upper = (np.zeros((rows + 1, columns + 1), dtype=np.int32) for _ in range(2))
     counts: Counter[tuple[int, int]] = Counter()
@@ -227,6 +229,32 @@ def _find_overlaps(letters: Sequence[PlacedLetter], places: _Pixels) -> tuple[di
             pairs[upper_source].add(lower_source)
             pairs[lower_source].add(upper_source)
     return pairs, (crowded & pairs.keys()) | unchecked
+
+
+def _stand_apart(letters: Sequence[PlacedLetter], places: _Pixels) -> bool:
+    """Whether no letter can stand on another text object, since the boxes around those do not lie on each other: so it
+    is on most pages, and looking at each letter's place takes as long as drawing the page twice."""
+    boxes: dict[int, list[int]] = {}
+    for letter, (left, top, right, bottom) in zip(letters, places.tolist(), strict=True):
+        box = boxes.setdefault(letter.source, [left, top, right, bottom])
+        box[:] = min(box[0], left), min(box[1], top), max(box[2], right), max(box[3], bottom)
+    if max(_sum_areas(places), _sum_areas(np.array(list(boxes.values())))) > _MAX_OVERLAP_PIXELS:
+        return False
+    covered = np.zeros(places.max(axis=0)[[3, 2]] + 1, dtype=np.int8)
+    for left, top, right, bottom in boxes.values():
+        region = covered[top:bottom, left:right]
+        region[region == 1] = 2
+        region[region == 0] = 1
+    is_shared = covered == 2
+    touched = {
+        source for source, (left, top, right, bottom) in boxes.items() if is_shared[top:bottom, left:right].any()
+    }
+    chosen = [letter.source in touched for letter in letters]
+    return all(share <= _OVERLAP for share in _measure_share(is_shared, places[chosen]))
+
+
+def _sum_areas(places: _Pixels) -> int:
+    return int(((places[:, 2] - places[:, 0]) * (places[:, 3] - places[:, 1])).sum())
 
 
 def _find_others(region: _Pixels, letter: PlacedLetter, letters: Sequence[PlacedLetter]) -> list[PlacedLetter]:
@@ -267,7 +295,7 @@ def _list_texts(drawn: Any, depth: int) -> Iterator[Any]:
 
 
 def get_address(drawn: Any) -> int:
-    return ctypes.cast(drawn, ctypes.c_void_p).value or 0
+    return ctypes.addressof(drawn.contents) if drawn else 0
 
 
 @contextmanager

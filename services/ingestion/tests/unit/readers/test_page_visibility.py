@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from io import BytesIO
 from typing import Any
+from unittest.mock import Mock
 
 import orjson
 import pytest
@@ -193,6 +194,15 @@ def test_a_page_of_plain_text_has_nothing_hidden() -> None:
     assert [line.text for line in read_pdf_text(BytesIO(text_page("Total  1,234.56 EUR"))).lines] == [
         "Total 1,234.56 EUR"
     ]
+
+
+def test_where_no_text_stands_on_another_no_letter_is_looked_at_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    look_at = Mock(return_value=[])
+    monkeypatch.setattr(page_visibility, "_find_others", look_at)
+    assert read_pdf_text(BytesIO(text_page("Invoice  RE-1\nTotal  1,234.56 EUR"))).lines
+    assert not look_at.called
+    read_pdf_text(BytesIO(draw_page(write_under_another_line)))
+    assert look_at.called
 
 
 def test_points_that_lead_from_a_label_to_its_amount_are_seen() -> None:

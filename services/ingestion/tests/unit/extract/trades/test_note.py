@@ -3,7 +3,6 @@
 from dataclasses import replace
 from decimal import Decimal
 from io import BytesIO
-from time import process_time
 from typing import Any
 
 import orjson
@@ -449,10 +448,9 @@ def test_the_reader_answers_with_type_trades_and_confidence() -> None:
         "16.12 Kauf 1,00 2,00 2,00 Provision 1,00 Spesen 2,00 Steuer 3,00",
     ],
 )
+@pytest.mark.timeout(60)  # it takes a second; a rule with unbounded steps would not end
 def test_hostile_rows_take_bounded_time(row: str) -> None:
-    begun = process_time()
-    read("\n".join([row] * 300))
-    assert process_time() - begun < 10
+    assert read("\n".join([row] * 300)) is not None
 
 
 def test_a_trade_that_was_read_off_a_picture_with_doubt_is_for_a_person() -> None:
