@@ -190,9 +190,8 @@ VAT_ID = match_any(
     r"\bbtw\b",
     r"\bnip\b",
     r"\bvat",
-    r"\b[nc]if\b|\biva\b|\bcontribuinte\b|\bdič\b|\bcvr\b|\bmoms",
+    r"\b[nc]\.?i\.?f\b|\biva\b|\bcontribuinte\b|\bnipc\b|\bdič\b|\bcvr\b|\bmoms",
 )
-POLISH_TAX_ID = re.compile(r"\bNIP\b", re.IGNORECASE)
 
 SELLER = match_any(
     r"\bsprzedawca\b",
@@ -218,6 +217,8 @@ BUYER = match_any(
     r"\b(?:liefer|rechnungs)(?:adresse|anschrift)\b",
     r"\bihre?\b",
     r"\b(?:acheteur|destinataire|votre)\b",
+    # How letters address whom they are for.
+    r"^\W*(?:spett(?:\.le|abile)|egregi[oa]|gentile)\b|^\W*exm[oa]\b|^\W*v/|\bvoss[oa]\b",
     r"\badresse\s+de\s+(?:livraison|facturation)\b",
     r"\bfacturé\s+à\b",
     r"\b(?:klant|koper|afnemer|factuuradres|afleveradres|uw)\b",

@@ -36,8 +36,9 @@ def read_invoice(transcript: Transcript) -> tuple[Invoice, str]:
     day_first = determine_day_first(page, currency)
     issued = find_issue_date(page, day_first)
     due = find_due_date(page, day_first)
+    supplier_name = find_supplier_name(page)
     invoice = Invoice(
-        supplier_name=find_supplier_name(page),
+        supplier_name=supplier_name,
         invoice_number=find_invoice_number(page),
         issue_date=issued,
         # Due before it was written: one of the two is something else.
@@ -46,7 +47,7 @@ def read_invoice(transcript: Transcript) -> tuple[Invoice, str]:
         total_gross=totals.gross,
         total_net=totals.net,
         total_tax=totals.tax,
-        vat_id=find_vat_id(page),
+        vat_id=find_vat_id(page, supplier_name),
         iban=find_iban(page),
         amount_due=totals.due,
     )

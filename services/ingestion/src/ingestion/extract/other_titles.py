@@ -14,9 +14,9 @@ _CELLS_OF_TITLE = 3  # a line with more of them is a table's
 
 
 class OtherTitle(StrEnum):
-    REMINDER = "reminder"
-    PROFORMA = "proforma"
-    STATEMENT = "statement"
+    REMINDER = "reminder"  # an invoice was not paid
+    PROFORMA = "proforma"  # what an invoice will ask for
+    STATEMENT = "statement"  # of account: the invoices that are open
 
 
 def find_other_title(page: Sequence[TextLine]) -> OtherTitle | None:

@@ -230,9 +230,9 @@ def _has_check_digits(compact: str) -> bool:
     return int("".join(str(int(letter, 36)) for letter in compact[4:] + compact[:4])) % 97 == 1
 
 
-_VAT_ID = re.compile(r"\b([A-Z]{2})[ ]?([0-9A-Z](?:[ .-]?[0-9A-Z]){6,12})\b")
+# Looked for at each word: the `VA` of `VAT IE3279263S`, the `ID` of `ID DE123456789` are no countries.
+_VAT_ID = re.compile(r"\b(?=([A-Z]{2})[ ]?([0-9A-Z](?:[ .-]?[0-9A-Z]){6,12})\b)")
 _MAX_VAT_IDS = 40  # in one text, numbers of other kinds included
-_NIP = re.compile(r"\b\d{3}-?\d{3}-?\d{2}-?\d{2}\b|\b\d{3}-?\d{2}-?\d{2}-?\d{3}\b")
 
 
 def find_vat_ids(text: str) -> list[str]:
@@ -243,10 +243,6 @@ def find_vat_ids(text: str) -> list[str]:
         if sum(letter.isdigit() for letter in digits) >= 6 and _has_form(country, digits):
             found.append(country + digits)
     return found
-
-
-def find_polish_tax_ids(text: str) -> list[str]:
-    return [re.sub(r"-", "", match[0]) for match in _NIP.finditer(text)]
 
 
 def _has_form(country: str, digits: str) -> bool:
