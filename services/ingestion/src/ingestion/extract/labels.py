@@ -113,7 +113,7 @@ FOR_CASH_DISCOUNT = re.compile(
 
 # Certainly the sum to the last cent, tax included.
 TOTAL_GROSS = match_any(
-    r"\bgrand\s+total\b|\btotal\s+zu\s+unseren\s+gunsten\b",
+    r"\b(?:grand|gross)\s+total\b|\btotal\s+gross\b|\btotal\s+zu\s+unseren\s+gunsten\b",
     r"\b(?:total\s+)?amount\s+(?:due|payable)\b",
     r"\b(?:invoice\s+total|total\s+(?:due|payable|invoice|for\s+this\s+invoice))\b",
     r"\b(?:balance|payable)\s+due\b|\bdue\s+payable\b",
@@ -175,10 +175,51 @@ AMOUNT_DUE = match_any(
     r"\b(?:total\s+)?amount\s+(?:due|payable)\b",
     r"\bbalance\s+due\b|\btotal\s+due\b|\bdue\s+payable\b|\bresidual\b|\boutstanding\b",
     r"\bzahlbetrag\b|\b(?:noch\s+)?zu\s+zahlen\b|\brestbetrag\b|\boffener\s+betrag\b",
-    r"\b(?:net|reste|solde|montant)\s+(?:à|dû)\s*(?:payer)?\b|\bsolde\b",
+    r"\b(?:net|reste|solde|montant)\s+(?:à\s+payer|dû)\b|\bsolde\b",
     r"\b(?:nog\s+)?te\s+(?:betalen|voldoen)\b|\bopenstaand\b",
     r"\b(?:pozosta[łl]o\s+)?do\s+zap[łl]aty\b",
     r"\b(?:total|importe)\s+a\s+pagar\b|\b(?:totale|netto)\s+(?:da|a)\s+pagare\b|\bk\s+úhradě\b|\ba[tt]t?\s+betal[ae]\b",
+)
+
+# What stands between net, tax and what is paid in the end. Of these the customer pays a part to the tax office ...
+WITHHELD = match_any(
+    r"\bretenci[óo]n\b|\bi\.?r\.?p\.?f\b|\britenuta\b|\breten[çc][ãa]o\b|\bwithh(?:eld|olding)\b|\bretenue\s+[àa]\s+la\s+source\b",
+    r"\b(?:quellen|abzug)steuer\b|\bbronheffing\b|\bkällskatt\b|\bkildeskat\b|\bpodatek\s+u\s+[źz]r[óo]d[łl]a\b",
+)
+# ... nobody pays a part, since coins are not that small ...
+ROUNDING = match_any(
+    r"\b(?:rundung\w{0,12}|rounding|arrondi|redondeo|arrotondamento|arredondamento|afronding|zaokr\w{3,9})\b",
+    r"\b(?:öres?|øre)?-?\s?(?:avrundning|utjämning|afrunding)\b",
+)
+# ... it comes on top of what was sold, or is taken off ...
+CHARGE = match_any(
+    r"\b(?:carriage|shipping|freight|postage|delivery)\b|\b(?:versand|fracht|transport|verpackungs)(?:kosten|pauschale)?\b|\bporto\b",
+    r"\bfrais\s+de\s+(?:port|livraison|transport)\b|\bverzendkosten\b|\bgastos\s+de\s+(?:envío|transporte)\b|\bportes\b",
+    r"\bspese\s+di\s+(?:trasporto|spedizione)\b|\bkoszty?\s+(?:wysyłki|dostawy|transportu)\b|\bdoprav(?:a|né)\b|\bfra[gk]t\b",
+)
+DISCOUNT = match_any(
+    r"\b(?:discount|rabatt?|nachlass|remise|ristourne|sconto|korting|descuento|desconto|sleva|dto\.?|opust)\b"
+)
+# ... or it was paid before.
+PREPAID = match_any(
+    r"\b(?:advance|deposit|pre-?paid|prepayment|payments?|paid|less\s+paid)\b",
+    r"\b\w{0,12}(?:abschlag|anzahlung|vorauszahlung|akonto|a-?conto)\w{0,12}\b|\b(?:bereits|schon)\s+(?:be|ge)zahlt\b",
+    r"\b(?:acomptes?|avances?|déjà\s+(?:versé|réglé|payé)e?)\b|\banticipos?\b|\b(?:entrega|pago)\s+a\s+cuenta\b",
+    r"\b(?:acconto|acconti|anticipo|già\s+(?:versato|pagato))\b|\b(?:voorschot|aanbetaling|reeds\s+betaald)\w{0,10}\b",
+    r"\b(?:adiantamento|já\s+pago|sinal)\b|\b(?:zaliczk\w{1,3}|zapłacono|wpłat\w)\b|\b(?:záloh\w|zaplaceno|uhrazeno)\b",
+    r"\b(?:forudbetal\w{1,4}|forudbetaling|betalt|förskott\w{0,8}|inbetalt)\b",
+)
+# A row of net, tax and gross that says only that it sums up.
+TOTAL_ROW = re.compile(
+    r"^\W*(?:totale?|totaux|totaal|gesamt|summe|razem|ogółem|suma|celkem|i\s+alt|totalt|summa)\W*$", re.IGNORECASE
+)
+CURRENCY = re.compile(
+    r"^\W*(?:(?:invoice\s+)?currency|(?:beleg)?währung|devise|monnaie|moneda|divisa|valuta|moeda|waluta|měna)\W*",
+    re.IGNORECASE,
+)
+EXCHANGE = match_any(
+    r"\bexchange\b|\b(?:umrechnungs|wechsel)?kurs\b|\btaux\s+de\s+(?:change|conversion)\b|\btipo\s+de\s+cambio\b|\bcambio\b",
+    r"\b(?:wissel)?koers\b|\bcâmbio\b|\bkursu?\b|\bkurz\w{0,2}\b|\b(?:valuta|växel)kurs\b",
 )
 
 VAT_ID = match_any(
@@ -233,13 +274,14 @@ COMPANY = re.compile(
     r"|S\.p\.A\.|S\.r\.l\.|SRL|A/S|ApS|AB|Oy|s\.r\.o\.|S\.L\.U?\.?|S\.r\.l|Lda\.?|Ltda\.?|a\.\s?s\.)|\b(?i:sp\.\s*z\s*o\.\s*o)\.?|\b[Ss]p\.\s*[jk]\.)(?=$|[\s,;)|●•·-])",
 )
 
+# Heads of the columns of an invoice's table; two languages or two words may share one.
 DESCRIPTION = match_any(
-    r"^\W*(?:description|item|product|service|article|details)\b",
-    r"^\W*(?:artikel|bezeichnung|beschreibung|produkt|leistung|position)",
-    r"^\W*(?:désignation|libellé|prestation)",
-    r"^\W*(?:omschrijving)",
-    r"^\W*(?:nazwa|opis|towar|usługa)",
-    r"^\W*(?:descripci|concepto|artículo|descrizione|articolo|descrição|artigo|popis|název|beskriv|vare\b)",
+    r"(?:^|/)\W*(?:description|item|product|service|activity|article|details)\b",
+    r"(?:^|/)\W*(?:artikel|bezeichnung|beschreibung|produkt|leistung|position|text)",
+    r"(?:^|/)\W*(?:désignation|libellé|prestation)",
+    r"(?:^|/)\W*(?:omschrijving)",
+    r"(?:^|/)\W*(?:nazwa|opis|towar|usługa)",
+    r"(?:^|/)\W*(?:descripci|concepto|artículo|descrizione|articolo|descrição|artigo|popis|název|beskriv|vare\b|tekst|benämning)",
 )
 QUANTITY = match_any(
     r"\b(?:quantity|qty|hours|units)\b",
@@ -247,13 +289,22 @@ QUANTITY = match_any(
     r"\bquantité|\bqté",
     r"\b(?:aantal|hoeveelheid)\b",
     r"\bilość\b",
+    r"\b(?:cantidad|cant|quantit[àa]|q\.?t[àa]|quantidade|qtd|množství|antal)\b",
 )
 LINE_AMOUNT = match_any(
-    r"\b(?:amount|total|price)\b",
+    r"\b(?:amount|amt|total|price)\b",
     r"\b(?:betrag|summe|gesamt|gesamtbetrag|gesamtpreis|nettowert|entgelt)\b",
     r"\b(?:montant|prix)\b",
     r"\b(?:bedrag|totaal|prijs)\b",
-    r"\b(?:wartość|kwota|importe|precio|importo|prezzo|valor|preço|částka|cena|beløb|pris|belopp)\b",
+    r"\b(?:wartość|kwota|importe|precio|importo|prezzo|valor|preço|částka|cena|celkem|beløb|pris|belopp|summa)\b",
+    r"\b(?:net|netto|gross|brutto)\b",
+    # The currency over its amounts.
+    r"^\W*(?:EUR|USD|GBP|CHF|PLN|CZK|DKK|SEK|NOK|Kč|kr|zł|€|£)\W*$",
+)
+# What SAP's forms have below a position that has a discount.
+NET_OF_POSITION = match_any(
+    r"\b(?:nettowert|netto)\b.{0,12}\bposition\b|\bnet\s+(?:value|price)\b.{0,12}\b(?:item|position)\b",
+    r"\bvaleur\s+nette\b.{0,12}\bposte\b|\bvalor\s+neto\b.{0,12}\bposición\b|\bvalore\s+netto\b.{0,12}\bposizione\b",
 )
 
 # Languages whose invoices nothing reads yet: a person does, and they are not thrown away.

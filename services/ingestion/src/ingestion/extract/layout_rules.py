@@ -12,6 +12,7 @@ from ingestion.domain.invoice import CORRECTED_INVOICE, CREDIT_NOTE, INVOICE, In
 from ingestion.domain.transcript import TextLine, Transcript
 from ingestion.extract import labels, values
 from ingestion.extract.document_kind import is_from_bank
+from ingestion.extract.invoice_currency import find_currency
 from ingestion.extract.invoice_dates import determine_day_first, find_due_date, find_issue_date
 from ingestion.extract.invoice_lines import find_invoice_lines
 from ingestion.extract.invoice_number import find_invoice_number
@@ -30,9 +31,9 @@ _LONG_DOCUMENT = 3  # pages in front of the last one, from which on the invoice 
 def read_invoice(transcript: Transcript) -> tuple[Invoice, str]:
     """The invoice on these pages and its kind: `invoice`, `credit_note` or `corrected_invoice`."""
     page = limit_lines(transcript)
-    currency = values.determine_currency(line.text for line in page)
+    currency = find_currency(page)
     # What a reminder asks for is no invoice's total, with its fees and what was paid already.
-    totals = InvoiceTotals() if find_other_title(page) else find_totals(page)
+    totals = InvoiceTotals() if find_other_title(page) else find_totals(page, currency)
     day_first = determine_day_first(page, currency)
     issued = find_issue_date(page, day_first)
     due = find_due_date(page, day_first)
