@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 from ingestion.api.trade_fields import ISIN, SecurityCode, TradeCurrency
 from ingestion.domain.pending_order import OrderTerms
 from ingestion.domain.trade import Direction
+from mailroom_common.web import describe_mistake
 
 _FIRST_DAY, _LAST_DAY = date(1970, 1, 1), date(2199, 12, 31)
 
@@ -78,6 +79,6 @@ def parse_row(row: Mapping[str, str | None]) -> OrderTerms | list[tuple[str | No
         return NewOrderRequest.model_validate(given).to_order()
     except ValidationError as error:
         return [
-            (str(mistake["loc"][0]) if mistake["loc"] else None, mistake["msg"].removeprefix("Value error, "))
+            (str(mistake["loc"][0]) if mistake["loc"] else None, describe_mistake(mistake))
             for mistake in error.errors(include_url=False, include_input=False)
         ]

@@ -19,7 +19,7 @@ from ingestion.ports.reviews import StaleVersion
 from ingestion.ports.trades import TradeDecisionRefused, TradeLedger
 from mailroom_common.api_requests import refuse_unknown_parameters
 from mailroom_common.auth import APIKeys, Caller, Role, require_role
-from mailroom_common.web import HTTPProblem, ListPage
+from mailroom_common.web import HTTPProblem, ListPage, describe_mistake
 
 MAX_FILE_BYTES = 4 * 1024 * 1024
 MAX_ORDER_BYTES = 16 * 1024
@@ -155,7 +155,7 @@ async def _read_order(chunks: AsyncIterator[bytes]) -> list[OrderTerms]:
         return [NewOrderRequest.model_validate_json(bytes(body)).to_order()]
     except ValidationError as error:
         mistakes = [
-            {"loc": ["body", *(str(step) for step in mistake["loc"])], "msg": mistake["msg"]}
+            {"loc": ["body", *(str(step) for step in mistake["loc"])], "msg": describe_mistake(mistake)}
             for mistake in error.errors(include_url=False, include_input=False)
         ]
         raise HTTPProblem(422, "The request is not valid", errors=mistakes) from error

@@ -53,7 +53,7 @@ class OrderCSVReader(Generic[T]):
         try:
             self._rest += self._decoder.decode(chunk, is_last)
         except UnicodeDecodeError:
-            self._stop(LineError(self._line + 1, None, "this is no UTF-8"))
+            self._stop(LineError(self._line + 1, None, "this is no UTF-8: save the file as CSV UTF-8"))
             return
         *lines, self._rest = self._rest.split("\n")
         if is_last and self._rest:

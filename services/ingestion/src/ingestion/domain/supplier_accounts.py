@@ -30,6 +30,9 @@ _LEGAL_FORM = re.compile(
     r"|limited|llc|llp|ltd|ltda|mbh|nv|o|ohg|oo|ou|oy|plc|sa|sas|sarl|sc|se|sl|slu|sp|spa|spk|spzoo|srl|sro|ug|und|vof|z|zoo"
 )
 
+# What is said of the account alone, and not again once it is known.
+_OF_THE_ACCOUNT = frozenset({ReviewReason.IBAN_CHANGED, ReviewReason.IBAN_NOT_ON_PAGE})
+
 # Letters of other alphabets that look like Latin ones: a name that looks the same is the same here.
 _LOOKALIKES = str.maketrans("авекмнорстухіјѕԁανκορτυχ", "abekmhopctyxijsdavkoptux")
 
@@ -40,6 +43,7 @@ _WEIGHS_LESS = frozenset(
         ReviewReason.FIELDS_MISSING,
         ReviewReason.TOTALS_DO_NOT_ADD_UP,
         ReviewReason.CONFIDENCE_LOW,
+        ReviewReason.IBAN_NOT_ON_PAGE,
         ReviewReason.ARCHIVE_REFUSED,
     }
 )
@@ -90,10 +94,15 @@ def _keep_letters_and_digits(text: Any) -> str:
 
 
 def require_known_account(outcome: DocumentOutcome, known: Sequence[KnownAccounts]) -> DocumentOutcome:
-    """The same outcome unless a key of the supplier is known and the account is not known under it."""
+    """The same outcome unless a key of the supplier is known and the account is not known under it; or it is, and the
+    page need not name it."""
     unknown_under = [accounts for accounts in known if accounts.ibans and not accounts.has_account]
-    if not unknown_under or outcome.extraction is None or outcome.status is ResultStatus.SKIPPED:
+    if outcome.extraction is None or outcome.status is ResultStatus.SKIPPED:
         return outcome
+    if not unknown_under:
+        is_known = any(accounts.has_account for accounts in known)
+        is_settled = is_known and outcome.reason is ReviewReason.IBAN_NOT_ON_PAGE
+        return replace(outcome, status=ResultStatus.COMPLETED, reason=None) if is_settled else outcome
     ibans = list(dict.fromkeys(iban for accounts in unknown_under for iban in accounts.ibans))[:MAX_KNOWN_IBANS]
     is_reason = outcome.reason is None or outcome.reason in _WEIGHS_LESS
     return replace(
@@ -106,7 +115,7 @@ def require_known_account(outcome: DocumentOutcome, known: Sequence[KnownAccount
 
 def is_same_reading(one: DocumentOutcome, other: DocumentOutcome) -> bool:
     """Whether a reader said the same twice, whichever accounts were known then."""
-    if ReviewReason.IBAN_CHANGED in (one.reason, other.reason):
+    if one.reason in _OF_THE_ACCOUNT or other.reason in _OF_THE_ACCOUNT:
         one = replace(one, status=other.status, reason=other.reason)
     return _without_known_accounts(one) == _without_known_accounts(other)
 

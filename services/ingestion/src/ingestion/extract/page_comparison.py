@@ -41,7 +41,7 @@ def _prints_what_is_paid(invoice: Invoice, transcript: Transcript) -> bool:
         bool(number)
         and number in _strip_punctuation(text)
         and invoice.total_gross in amounts
-        and (invoice.iban is None or _names_account(invoice.iban, text))
+        and (invoice.iban is None or names_account(invoice.iban, text))
     )
 
 
@@ -103,13 +103,13 @@ _WRITTEN_IBAN = re.compile(r"\bIBAN\b\W{0,3}([A-Z]{2}\d{2}(?:[ \u00a0]?[A-Z0-9])
 
 def _may_be_paid_to(iban: str, page: Sequence[TextLine], text: str) -> bool:
     """Whether the page names this account, or none at all."""
-    if _names_account(iban, text):
+    if names_account(iban, text):
         return True
     # Written with a wrong check digit it is another account as well.
     return not any(_WRITTEN_IBAN.search(line.text) or next(values.find_ibans(line.text), None) for line in page)
 
 
-def _names_account(iban: str, text: str) -> bool:
+def names_account(iban: str, text: str) -> bool:
     return iban.upper() in re.sub(r"[\s\u00a0]", "", text).upper()
 
 

@@ -110,6 +110,20 @@ async def test_who_corrects_another_field_has_not_confirmed_the_account(site: In
     assert await read_state(site, changed) == KNOWN
 
 
+async def test_an_account_that_only_an_xml_names_completes_once_a_person_has_confirmed_it(site: Ingestion) -> None:
+    only_in_xml = replace(read_invoice(NEW), status=ResultStatus.NEEDS_REVIEW, reason=ReviewReason.IBAN_NOT_ON_PAGE)
+    waiting = await finish_document(site, "waiting", only_in_xml)
+    first = await finish_document(site, "first", only_in_xml)
+    assert await read_state(site, first) == ("needs_review", "iban_not_on_page", None)
+    await decide(site, first, ReviewAction.CONFIRM)
+    assert await read_state(site, await finish_document(site, "next", only_in_xml)) == KNOWN
+    # So does one that waits, with its next reading, and nothing happens to what a person has decided.
+    await read_again(site, waiting, only_in_xml, "r1")
+    await read_again(site, first, only_in_xml, "r1")
+    assert await read_state(site, waiting) == KNOWN
+    assert (await site.document(first))["result_number"] == 2
+
+
 async def test_a_rejected_document_takes_its_account_along(site: Ingestion) -> None:
     forged = await finish_document(site, "forged", read_invoice(NEW))
     await decide(site, forged, ReviewAction.REJECT)

@@ -73,6 +73,32 @@ def test_what_is_missing_weighs_less_and_a_doubt_about_the_whole_document_stays(
     assert (changed.extraction or {})["known_ibans"] == [OLD]
 
 
+ONLY_IN_XML = replace(EXACT, status=ResultStatus.NEEDS_REVIEW, reason=ReviewReason.IBAN_NOT_ON_PAGE)
+
+
+@pytest.mark.parametrize("known", [[SAME, SAME], [SAME, NOTHING], [NOTHING, SAME]])
+def test_an_account_that_only_the_xml_names_is_no_doubt_once_it_is_known(known: list[KnownAccounts]) -> None:
+    assert require_known_account(ONLY_IN_XML, known) == EXACT
+
+
+@pytest.mark.parametrize(
+    ("known", "reason"),
+    [
+        ([], ReviewReason.IBAN_NOT_ON_PAGE),
+        ([NOTHING, NOTHING], ReviewReason.IBAN_NOT_ON_PAGE),
+        ([SAME, OTHER], ReviewReason.IBAN_CHANGED),
+    ],
+)
+def test_an_account_that_only_the_xml_names_and_nobody_has_confirmed_is_for_a_person(
+    known: list[KnownAccounts], reason: ReviewReason
+) -> None:
+    assert require_known_account(ONLY_IN_XML, known).reason is reason
+
+
+def test_a_reading_is_the_same_whether_its_account_was_known_then_or_not() -> None:
+    assert is_same_reading(ONLY_IN_XML, EXACT)
+
+
 def test_what_is_skipped_is_not_paid() -> None:
     rejected = replace(EXACT, status=ResultStatus.SKIPPED, reason=DocumentSkipReason.REJECTED)
     assert require_known_account(rejected, [OTHER]) == rejected

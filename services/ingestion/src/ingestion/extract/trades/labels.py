@@ -80,8 +80,9 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
         (
             r"(?:auftrags|order|gesch[äa]fts|abrechnungs|transaktions|referenz|beleg|ausf[üu]hrungs|rechnungs)-?\s?(?:nummer|nr\.?|id)|auftrag\s+nr\.?",
             r"(?:order|trade|transaction|contract|deal|bargain|confirmation|execution)\s+(?:reference|ref\.?|no\.?|number|id|#)|our\s+ref(?:erence)?|reference(?:\s+(?:no\.?|number))?",
-            r"(?:r[ée]f[ée]rence|num[ée]ro)\s*(?:de\s+|d['’])?(?:l['’])?(?:ordre|op[ée]ration|transaction|avis)?|n[°º]\s*(?:d['’]ordre|op[ée]ration|de\s+orden|orden|operaci[óo]n|ordine|operazione|da\s+ordem|ordem|ordre)",
+            r"(?:r[ée]f[ée]rence|num[ée]ro)\s*(?:de\s+|d['’])?(?:l['’])?(?:ordre|ordine|orden|ordem|op[ée]ration|operazione|transaction|avis)?|n[°º]\s*(?:d['’]ordre|op[ée]ration|de\s+orden|orden|operaci[óo]n|ordine|operazione|da\s+ordem|ordem|ordre)",
             r"(?:numero|n[úu]mero|referencia|riferimento|refer[êe]ncia)\s*(?:de\s+(?:la\s+)?|da\s+|d['’]|dell['’])?(?:orden|ordem|operaci[óo]n|ordine|operazione|opera[çc][ãa]o)?|(?:order|transactie|nota|referentie)\s?nummer|kenmerk|refnr\.?",
+            r"contract\s+note\s+(?:no\.?|number)|(?:nota|avis|aviso)\s+n\.?\s?[°º]",
         ),
     ),
     (
@@ -94,7 +95,8 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
     (
         Label.ACCOUNT,
         (
-            r"(?:(?:brokerage|custody|trading|client|investment)\s+)?account(?:\s*/\s*custody\s+account)?\s*(?:number|no\.?|nr\.?|id|#)|client\s+(?:number|id)|portfolio\s+(?:number|no\.?)",
+            r"(?:(?:brokerage|custody|trading|client|investment)\s+)?account(?:\s*/\s*custody\s+account)?\s*(?:number|no\.?|nr\.?|id|#)|client\s+(?:number|id|ref(?:erence)?)|portfolio\s+(?:number|no\.?)",
+            r"(?:conta|cuenta|compte|conto)\s+n\.?\s?[°º]",
             r"(?:wertpapier)?depot-?\s?(?:nummer|nr\.?|konto(?:-?nr\.?)?)|konto-?\s?(?:nummer|nr\.?)|kunden-?\s?(?:nummer|nr\.?)",
             r"(?:num[ée]ro\s+(?:de\s+)?|n[°º]\s*(?:de\s+)?)(?:compte|client|dossier)(?:[-\s]titres)?|compte[-\s]titres(?:\s+n[°º])?",
             r"(?:n[úu]mero\s+(?:de\s+|da\s+)?|n[°º]\s*(?:de\s+|da\s+)?)(?:cuenta|contrato|conta|cliente)|(?:numero\s+(?:di\s+)?|n[°º]\s*)?(?:dossier\s+titoli|conto\s+(?:titoli|n\.?)|deposito\s+titoli)|(?:effecten)?rekening\s?(?:nummer)?|depotnr\.?",
