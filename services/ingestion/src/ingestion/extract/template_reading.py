@@ -41,7 +41,7 @@ _LEAST_NAME = 4  # letters and digits of a name that is not found by chance
 
 def measure_layout(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
     """The features of a layout; none of what no template is for: an e-invoice, a PDF with others in it, what was read
-    off a picture, and a reminder, say, which has the letter head and the labels of the invoice that it asks for again."""
+    off a picture, and what has another title, but the letter head and the labels of an invoice: a reminder, say."""
     transcript = Transcript.from_json(orjson.loads(file.read()))
     if transcript.e_invoice is not None or transcript.part_starts or was_read_by_ocr(transcript):
         return []
