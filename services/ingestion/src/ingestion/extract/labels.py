@@ -162,7 +162,7 @@ _TAX_WORD = (
 TOTAL_TAX = match_any(
     rf"\b(?:totale?|kwota|totaal|montant|gesamt|summe|cuota|importe|celkem|valor)\s+(?:de\s+la\s+)?{_TAX_WORD}\b",
     rf"\b{_TAX_WORD}[\s.-]*(?:total|amount|betrag|bedrag|gesamt)\b",
-    r"^\W*steuerbetrag\W*$",
+    r"^\W*steuerbetrag(?:\s+in)?\W*$",
     rf"^\W*(?:\+|zzgl\.?|zuzügl\.?|plus|incl\.?|inkl\.?)?\s*(?:\d+(?:[.,]\d+)?\s?%\s*)?{_TAX_WORD}\b",
 )
 NOT_A_TAX_AMOUNT = match_any(
@@ -203,7 +203,9 @@ DISCOUNT = match_any(
 # ... or it was paid before.
 PREPAID = match_any(
     r"\b(?:advance|deposit|pre-?paid|prepayment|payments?|paid|less\s+paid)\b",
-    r"\b\w{0,12}(?:abschlag|anzahlung|vorauszahlung|akonto|a-?conto)\w{0,12}\b|\b(?:bereits|schon)\s+(?:be|ge)zahlt\b",
+    # `Abschlag` alone is a discount as well.
+    r"\babschlags?(?:zahlung|rechnung)\w{0,4}\b|\b\d{1,2}\.\s?abschlag\b",
+    r"\b\w{0,12}(?:anzahlung|vorauszahlung|akonto|a-?conto)\w{0,12}\b|\b(?:bereits|schon)\s+(?:be|ge)zahlt\b",
     r"\b(?:acomptes?|avances?|déjà\s+(?:versé|réglé|payé)e?)\b|\banticipos?\b|\b(?:entrega|pago)\s+a\s+cuenta\b",
     r"\b(?:acconto|acconti|anticipo|già\s+(?:versato|pagato))\b|\b(?:voorschot|aanbetaling|reeds\s+betaald)\w{0,10}\b",
     r"\b(?:adiantamento|já\s+pago|sinal)\b|\b(?:zaliczk\w{1,3}|zapłacono|wpłat\w)\b|\b(?:záloh\w|zaplaceno|uhrazeno)\b",

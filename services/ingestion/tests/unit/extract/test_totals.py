@@ -40,6 +40,12 @@ Netto        MwSt-Betrag     Gesamtbetrag
             "Net total   100.00\nVAT 7%   3.50\nVAT 19%   9.50\nTotal   113.00",
             totals("113.00", "100.00", "13.00"),
         ),
+        # the currency in a cell of its own, and a discount that is called as an advance is
+        (
+            "Summe ohne USt.   403,55\nAbschlag   -21,55\nSteuerbetrag in   EUR   76,67\nBruttosumme   480,22",
+            totals("480.22", "403.55", "76.67"),
+        ),
+        ("Abschlag   -21,55\nBruttosumme   480,22", totals("480.22")),
         # no tax
         ("Tax   $0.00\nTotal   $4.11", totals("4.11", "4.11", "0.00")),
         # a total alone, a total said twice among others, and totals that contradict each other
