@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from ingestion.domain.invoice import Invoice
-from ingestion.domain.layout_template import MAX_FEATURES, MAX_RULES, TAUGHT_FIELDS
+from ingestion.domain.layout_template import MAX_FEATURES, MAX_RULES, TEMPLATE_FIELDS
 from ingestion.domain.transcript import Transcript
 from ingestion.extract.layout_features import compute_features, index_page
 from ingestion.extract.template_reading import build_template, measure_layout, merge_reading, read_template
@@ -53,7 +53,7 @@ TAUGHT: dict[str, Any] = {"supplier_name": "Nordlicht GmbH", "invoice_number": "
 def test_no_template_goes_against_a_sum(
     general: Invoice, taught: Invoice, total: str | None, disputed: set[str]
 ) -> None:
-    merged, _, differing = merge_reading(general, taught, TAUGHT_FIELDS)
+    merged, _, differing = merge_reading(general, taught, TEMPLATE_FIELDS)
     assert merged.total_gross == (None if total is None else Decimal(total))
     assert differing.keys() == disputed
 

@@ -12,7 +12,7 @@ from ingestion.domain.document import DocumentId, DocumentOutcome
 from ingestion.domain.invoice import Invoice
 from ingestion.domain.layout_template import Lesson
 from ingestion.domain.reasons import DocumentSkipReason, ReviewReason
-from ingestion.handlers.learn_template import TemplateTeacher
+from ingestion.handlers.learn_template import TemplateLearner
 from ingestion.handlers.read_by_templates import TenantTemplates
 from ingestion.handlers.read_document import ReadingPurpose, read_document
 from mailroom_common.events import ResultStatus
@@ -25,7 +25,7 @@ class Site:
         self.folder = folder
         self.blobs = FakeBlobs(folder)
         self.templates = FakeTemplates()
-        self.teacher = TemplateTeacher(self.templates, self.templates, self.blobs, open_direct_readers)
+        self.learner = TemplateLearner(self.templates, self.templates, self.blobs, open_direct_readers)
 
     async def read(self, pdf: bytes, tenant: str = "acme") -> DocumentOutcome:
         file = self.folder / "invoice.pdf"
@@ -51,8 +51,8 @@ class Site:
                 fields=fields,
             )
         )
-        assert await self.teacher.learn_next()
-        assert not await self.teacher.learn_next()
+        assert await self.learner.learn_next()
+        assert not await self.learner.learn_next()
 
 
 @pytest.fixture
@@ -155,7 +155,7 @@ async def test_a_document_whose_blob_is_gone_teaches_nothing_and_holds_up_no_oth
         fields=Invoice().to_json(),
     )
     site.templates.lessons.append(lesson)
-    assert await site.teacher.learn_next()
+    assert await site.learner.learn_next()
     assert site.templates.lessons == []
     assert site.templates.learned == {}
 
