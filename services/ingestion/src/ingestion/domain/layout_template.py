@@ -160,8 +160,8 @@ def read_features(value: Any) -> tuple[int, ...]:
 
 
 def compute_marks(features: Sequence[int]) -> list[int]:
-    """The MinHash signature of the features: two layouts share the more numbers, the more features they share, so that an
-    index of the database finds similar ones."""
+    """The MinHash signature of the features: two layouts share the more numbers, the more features they share, so that
+    an index of the database finds similar ones."""
     return sorted({min(_shuffle(feature, turn) for feature in features) for turn in range(_MARKS)}) if features else []
 
 

@@ -42,8 +42,8 @@ def classify_document(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
 
 
 def extract_invoice(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
-    """`extraction` has the fields of an invoice, `doubts` the names of those that a person has to check, `review_reason`
-    why a page could not be compared with its XML, or is not certain enough."""
+    """`extraction` has the fields of an invoice, `doubts` the names of those that a person has to check, and
+    `review_reason` says that a page was not compared with its XML, or is not certain enough."""
     transcript = Transcript.from_json(orjson.loads(file.read()))
     if transcript.e_invoice is not None:
         return _extract_from_xml(transcript.drop_hidden_lines(), transcript.e_invoice)
