@@ -144,7 +144,7 @@ def test_a_row_that_sums_up_is_ahead_of_columns_that_end_above_it() -> None:
         "1         1 280,00             294,40           1 574,40",
         "2         150,00               34,50            184,50",
     ]
-    table = [head, *rows, "", "RAZEM     1 430,00             328,90           1 758,90"]
+    table = [head, *rows, "", "", "", "RAZEM     1 430,00             328,90           1 758,90"]
     assert read("\n".join([*table, "Do zapłaty: 1 758,90 EUR"])) == totals("1758.90", "1430.00", "328.90", "1758.90")
 
 
