@@ -11,6 +11,7 @@ from ingestion.ports.events import Channel, ChannelSignals
 from ingestion.ports.housekeeping import (
     EventLogMaintenance,
     OrderMatcher,
+    ResultBacklog,
     SupplierBackfill,
     TradeAnnouncements,
     UnfinishedUploads,
@@ -105,6 +106,19 @@ async def run_trade_announcements(
             # Postgres is away; what changed is told when it is back.
             log.warning("trade_announcement_deferred", reason=str(error))
         await signals.wait_for_signal(Channel.TRADES_CHANGED, beyond=seen, timeout_s=_LONGEST_PAUSE_S)
+
+
+async def run_result_backlog(backlog: ResultBacklog, signals: ChannelSignals, stopping: asyncio.Event) -> None:
+    """Write the results of documents with very many attachments, some at a time. Several instances take turns."""
+    while not stopping.is_set():
+        seen = signals.count_signals(Channel.RESULTS_WAITING)
+        try:
+            if await backlog.write_some():
+                continue
+        except Retryable as error:
+            # Postgres is away; the results are written when it is back.
+            log.warning("result_backlog_deferred", reason=str(error))
+        await signals.wait_for_signal(Channel.RESULTS_WAITING, beyond=seen, timeout_s=_LONGEST_PAUSE_S)
 
 
 async def run_order_matching(matcher: OrderMatcher, signals: ChannelSignals, stopping: asyncio.Event) -> None:

@@ -28,6 +28,13 @@ class TradeAnnouncements(Protocol):
         ...
 
 
+class ResultBacklog(Protocol):
+    async def write_some(self) -> bool:
+        """Write some more results of a document that has very many attachments. False when there is none, or while many
+        results wait for Kafka."""
+        ...
+
+
 class SupplierBackfill(Protocol):
     async def write_missing_keys(self) -> int:
         """Write what suppliers are known by into a batch of documents that were completed without; how many it were."""
