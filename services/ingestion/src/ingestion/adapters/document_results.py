@@ -11,7 +11,7 @@ from typing import Any
 import asyncpg
 
 from ingestion.adapters.intakes import read_outcome
-from ingestion.adapters.trade_ledger import read_trade_marks
+from ingestion.adapters.trade_ledger import read_ledger_states
 from ingestion.domain.document import FINAL_STATUSES, AttachmentId, DocumentId
 from ingestion.domain.result import build_result
 from ingestion.ports.events import Channel
@@ -62,7 +62,7 @@ async def _append_some(
 async def _append_each(
     conn: DatabaseSession, outbox: Outbox, document: Any, occurred_at: datetime, intakes: Sequence[Any]
 ) -> None:
-    trade_marks, outcome = await read_trade_marks(conn, document), read_outcome(document)
+    ledger_states, outcome = await read_ledger_states(conn, document), read_outcome(document)
     for intake in intakes:
         event = build_result(
             attachment_id=AttachmentId(intake["attachment_id"]),
@@ -71,7 +71,7 @@ async def _append_each(
             tenant_id=intake["tenant_id"],
             doc_source_id=intake["doc_source_id"],
             outcome=outcome,
-            trade_marks=trade_marks,
+            ledger_states=ledger_states,
             number=document["result_number"],
             attempt=document["attempts"],
             occurred_at=occurred_at,

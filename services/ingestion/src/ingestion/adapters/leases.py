@@ -10,7 +10,7 @@ import asyncpg
 
 from ingestion.adapters.claim_turns import ClaimTurns
 from ingestion.adapters.document_evidence import write_evidence
-from ingestion.adapters.document_history import keep_proposal, keep_standing_version
+from ingestion.adapters.document_history import keep_current_version, keep_proposal
 from ingestion.adapters.document_passwords import find_password, settle_passwords
 from ingestion.adapters.document_results import append_results
 from ingestion.adapters.intakes import append_document_event, read_outcome
@@ -190,7 +190,7 @@ class PgDocumentLeases:
             # else says that there was another reading.
             is_changed = outcome != former
             if former is not None and is_changed:
-                await keep_standing_version(conn, lease.document_id)
+                await keep_current_version(conn, lease.document_id)
             (document,) = await conn.fetch(
                 _FINISH,
                 lease.document_id,

@@ -86,12 +86,37 @@ def _is_near_name(page: Sequence[TextLine], place: _Place, name: str) -> bool:
 
 
 def find_iban(page: Sequence[TextLine]) -> str | None:
-    """The first whose check digits are right: suppliers list several accounts of theirs, customers none."""
+    """The first whose check digits are right: suppliers list several accounts of theirs, and of their customer's at
+    most the one that they debit."""
     for index, line in enumerate(page):
+        if any(labels.BUYER.search(cell.text) for cell in line.cells) or is_buyer_cell(page, index, 0):
+            continue
+        above = page[index - 1].text if index else ""
         for iban in values.find_ibans(line.text):
-            if not any(labels.BUYER.search(cell.text) for cell in line.cells) and not is_buyer_cell(page, index, 0):
+            if not _is_debited(f"{above} {line.text[: line.text.find(iban[:4])]}"):
                 return iban
     return next((iban for line in page for iban in _find_polish_account(line)), None)
+
+
+_BEFORE_ACCOUNT = 60  # letters that may stand between whose account it is and its number
+_YOUR_ACCOUNT = re.compile(
+    r"\b(?:ihr(?:em|es|er|en)?|dein(?:em|es)?)\s+(?:bank|giro)?-?(?:konto|bankverbindung)"
+    r"|\byour\s+(?:bank\s+|current\s+)?account|\bvotre\s+compte|\b(?:su|vuestra)\s+cuenta|\b(?:vostro|suo|tuo)\s+(?:conto|c/c)"
+    r"|\b(?:uw|jouw|je)\s+(?:bank)?rekening|\b(?:sua|vossa|tua)\s+conta|\b(?:państwa|twojego|pan[ai])\s+(?:rachun|kont)"
+    r"|\b(?:vaš|tv)\w{1,4}\s+účt|\b(?:din|jeres|deres)\s+konto|\b(?:ditt|ert)\s+(?:bank)?konto",
+    re.IGNORECASE,
+)
+_OUR_ACCOUNT = re.compile(
+    r"\b(?:unser|our|notre|nuestr|nostr|ons|onze|noss|nasz|naš|vores|vår)\w{0,4}\b", re.IGNORECASE
+)
+
+
+def _is_debited(before: str) -> bool:
+    """Whether an account is the reader's, by the words in front: `… wird von Ihrem Konto DE… abgebucht`."""
+    yours = [match.end() for match in _YOUR_ACCOUNT.finditer(before)]
+    if not yours or len(before) - yours[-1] > _BEFORE_ACCOUNT:
+        return False
+    return _OUR_ACCOUNT.search(before, yours[-1]) is None
 
 
 # An account of Poland, as it is written at home: without its country.
