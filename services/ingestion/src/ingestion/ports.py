@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
-from enum import StrEnum
+from enum import Enum, StrEnum, auto
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -588,9 +588,17 @@ class ManualUploads(Protocol):
         ...
 
 
+class SweptUpload(Enum):
+    """What became of an upload that is a day old."""
+
+    DELETED = auto()
+    RECORDED = auto()  # it is an attachment, and its blob stays
+    POSTPONED = auto()  # the store did not delete its blob
+
+
 class UnfinishedUploads(Protocol):
-    async def sweep_upload(self) -> bool:
-        """Delete the blob of one upload that was cut off long ago. False when there is none."""
+    async def sweep_upload(self) -> SweptUpload | None:
+        """Delete the blob of one upload that was cut off long ago. None when there is none."""
         ...
 
 

@@ -14,7 +14,7 @@ from mailroom_common.postgres import open_transaction
 log = get_logger()
 
 _NEXT = "select document_id from ingestion.trade_announcement order by entry_id limit 1"
-_LOCK = "select from ingestion.document where document_id = $1 for update"
+_LOCK = "select from ingestion.document where document_id = $1 for no key update"
 # After the lock and before the trades are read: a change that is committed later has an entry that is left here.
 _TAKE = "delete from ingestion.trade_announcement where document_id = $1"
 # A version of its own: who decides about the document has to see what became of its trades.

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,22 @@ async def finish(site: Ingestion, name: str, outcome: DocumentOutcome, **where: 
     lease = await claim(site, name, **where)
     assert await site.leases.finish_document(lease, outcome)
     return lease.document_id
+
+
+async def test_who_holds_the_ledger_does_not_wait_for_a_document_that_waits_for_the_ledger(site: Ingestion) -> None:
+    note = await finish(site, "note", outcome_of(NOTE))
+    await site.rereads.request_document("acme", note, "replay-1")
+    reread = await site.claim_document()
+    cancellation = await claim(site, "storno")
+    async with site.pool.acquire() as conn, conn.transaction():
+        # The cancellation is first in line for the ledger, and the note is locked while it is second.
+        await conn.execute("select pg_advisory_xact_lock(hashtextextended('ingestion.trade:acme', 0))")
+        finishing = []
+        for lease, trade in ((cancellation, replace(NOTE, is_cancellation=True)), (reread, NOTE)):
+            finishing.append(asyncio.create_task(site.leases.finish_document(lease, outcome_of(trade))))
+            await wait_for_blocked_statement(site.pool, "pg_advisory_xact_lock", sessions=len(finishing))
+    assert None not in await asyncio.gather(*finishing)
+    assert await read_states(site) == {note: "cancelled", cancellation.document_id: "cancellation"}
 
 
 async def read_states(site: Ingestion) -> dict[str, str]:
