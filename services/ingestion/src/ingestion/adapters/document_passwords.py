@@ -44,7 +44,9 @@ _FORGET_USED = """
     update ingestion.document_password set sealed = null
     where document_id = $1 and password_id <= $2 and sealed is not null
 """
-_NEWEST_UNUSED = "select max(password_id) from ingestion.document_password where document_id = $1 and sealed is not null"
+_NEWEST_UNUSED = (
+    "select max(password_id) from ingestion.document_password where document_id = $1 and sealed is not null"
+)
 _FORGET_OLD = """
     update ingestion.document_password set sealed = null
     where password_id in (select password_id from ingestion.document_password

@@ -65,9 +65,9 @@ _RENEW = """
     where document_id = $1 and lease_token = $2
     returning document_id
 """
-# Locked, and before the outcome is written: a takeover between a plain look and the update would be overwritten. No lock
-# on a document is one on its key: who holds the ledger refers to other documents, and must not wait for one that is
-# finished, which waits for the ledger.
+# Locked, and before the outcome is written: a takeover between a plain look and the update would be overwritten. No
+# lock on a document is one on its key: who holds the ledger refers to other documents, and must not wait for one that
+# is finished, which waits for the ledger.
 _LOCK_IF_HELD = "select * from ingestion.document where document_id = $1 and lease_token = $2 for no key update"
 _FINISH = """
     update ingestion.document

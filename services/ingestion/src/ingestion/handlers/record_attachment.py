@@ -71,8 +71,8 @@ class AttachmentRecorder:
         await self._rereads.request_from_copy(stored)
 
     async def _delete_if_possible(self, blob: SuperfluousBlob, stored: AttachmentStored) -> None:
-        """A store that is read from and deletes nothing, as one with a retention lock, holds up no record. What it keeps
-        takes room, and is deleted when the record comes again."""
+        """A store that is read from and deletes nothing, as one with a retention lock, holds up no record. What it
+        keeps takes room, and is deleted when the record comes again."""
         try:
             await self._blobs.delete_blob(blob.key)
         except (Unavailable, Rejected) as error:

@@ -121,7 +121,9 @@ async def test_a_password_that_comes_during_a_reading_is_used_by_the_next_one(
     assert after.password.text == "second"
 
 
-async def test_a_password_whose_key_is_gone_has_the_document_read_once_and_leaves_it_locked(site: Ingestion, api: httpx.AsyncClient) -> None:
+async def test_a_password_whose_key_is_gone_has_the_document_read_once_and_leaves_it_locked(
+    site: Ingestion, api: httpx.AsyncClient
+) -> None:
     document_id = await finish_document(site)
     await give(api, document_id)
     worker = worker_with_keys(site, keys=OTHER_KEYS)
