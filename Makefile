@@ -108,7 +108,7 @@ eval: setup ## how well samples are read, into docs/quality.md; SAMPLES=folder f
 	@MAILROOM_OCR_PROCESSES=$${MAILROOM_OCR_PROCESSES:-1} PYTHONPATH=tests/support $(BIN)/python -m reading_quality --write docs/quality.md $(if $(SAMPLES),--samples "$(SAMPLES)")
 
 bench: setup ## the figures of docs/performance.md
-	@for bench in bench/*/; do $(BIN)/python "$$bench"; done
+	@for bench in bench/*/; do PYTHONPATH=tests/support $(BIN)/python "$$bench"; done
 
 lock: $(STAMP) ## compiles requirements*.txt, and what each image installs of them, from the pyproject files
 	@$(COMPILE) --generate-hashes $(PYPROJECTS) -o requirements.txt

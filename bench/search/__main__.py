@@ -27,7 +27,7 @@ import asyncpg
 
 from ingestion.adapters.document_search import build_search
 from ingestion.adapters.documents import _FIND
-from ingestion.ports import DocumentFilter
+from ingestion.ports.documents import DocumentFilter
 from mailroom_common.migrations import apply_migrations
 from mailroom_sandbox.site.stack.ports import free_port
 from mailroom_sandbox.site.stack.postgres import Postgres

@@ -25,7 +25,19 @@ from mailroom_cli import (
 from mailroom_cli.terminal import print_text
 from mailroom_common.errors import Fatal, MailroomError, Retryable
 
-app = typer.Typer(name="mailroom", no_args_is_help=True, pretty_exceptions_enable=False)
+_EXAMPLES = """Examples:
+
+  mailroom status
+
+  mailroom sources connect outlook --address ap@company.example
+
+  mailroom documents list -f status=needs_review
+
+  mailroom read invoice.pdf
+
+`mailroom COMMAND --help` has the examples of a command.
+"""
+app = typer.Typer(name="mailroom", no_args_is_help=True, pretty_exceptions_enable=False, epilog=_EXAMPLES)
 app.command("migrate", epilog=migrations.EXAMPLES)(migrations.migrate_schemas)
 app.command("doctor", epilog=doctor.EXAMPLES)(doctor.diagnose_site)
 app.command("read", epilog=read.EXAMPLES)(read.read_files)

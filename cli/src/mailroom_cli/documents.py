@@ -1,21 +1,20 @@
 """`mailroom documents`: look for documents, decide about them, upload and export them, through ingestion's API."""
 
+import os
 import sys
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from mailroom_cli.export_files import FileKind, refuse_terminal, write_export
 from mailroom_cli.site_api import JSON, SiteAPI, open_site_api, quote_segment
-from mailroom_cli.source_views import find_source_id, print_columns, print_json
+from mailroom_cli.source_views import MAX_LISTED, find_source_id, note_limit, print_columns, print_json
 from mailroom_cli.terminal import print_line
 from mailroom_cli.trade_pairs import correct_trades
 from mailroom_common.errors import Rejected
 
 app = typer.Typer(name="documents", no_args_is_help=True, help="Documents, and what people decide about them.")
-
-_MAX_LISTED = 200
 
 DocumentId = Annotated[str, typer.Argument(metavar="ID", help="As `mailroom documents list` shows it.")]
 Filters = Annotated[
@@ -24,7 +23,7 @@ Filters = Annotated[
         "--filter",
         "-f",
         help="NAME=VALUE of GET /documents: status, reason, supplier, number, text, amount_from, amount_to, "
-        "issued_from, issued_to, document_type, profile, possible_duplicate. Several may be given.",
+        "currency, issued_from, issued_to, document_type, profile, possible_duplicate. Several may be given.",
     ),
 ]
 OnlySource = Annotated[
@@ -42,6 +41,32 @@ _LIST_EXAMPLES = """Examples:
   mailroom documents list -f status=needs_review
 
   mailroom documents list -f supplier=acme -f amount_from=1000 --json
+"""
+_SHOW_EXAMPLES = """Examples:
+
+  mailroom documents show 6b2b7a0e-8a53-5a0e-8a58-3b1c8a7f2d10
+
+  mailroom documents show 6b2b7a0e-8a53-5a0e-8a58-3b1c8a7f2d10 --history | jq '.[].changes'
+"""
+_CONFIRM_EXAMPLES = """Examples:
+
+  mailroom documents confirm 6b2b7a0e-8a53-5a0e-8a58-3b1c8a7f2d10 --version 1 --reviewer anna
+"""
+_REJECT_EXAMPLES = """Examples:
+
+  mailroom documents reject 6b2b7a0e-8a53-5a0e-8a58-3b1c8a7f2d10 --comment "an offer, no invoice" --reviewer anna
+"""
+_REPROCESS_EXAMPLES = """Examples:
+
+  mailroom documents reprocess 6b2b7a0e-8a53-5a0e-8a58-3b1c8a7f2d10
+
+Many at once, by status, reason or reader: mailroom replay documents.
+"""
+_UPLOAD_EXAMPLES = """Examples:
+
+  mailroom documents upload invoice.pdf scan.tif
+
+  mailroom documents upload --profile contract_note notes/*.pdf
 """
 _CORRECT_EXAMPLES = """Examples:
 
@@ -63,25 +88,22 @@ _EXPORT_EXAMPLES = """Examples:
 """
 
 
-class FileKind(StrEnum):
-    CSV = "csv"  # for spreadsheets
-    JSONL = "jsonl"  # for programs: a document a line, with its lines
-
-
 @app.command("list", epilog=_LIST_EXAMPLES)
 def list_documents(filters: Filters = None, source: OnlySource = None, as_json: AsJSON = False) -> None:
     """Show the newest documents that match."""
     with open_site_api() as api:
-        items = api.list_items("/documents", _build_query(api, filters, source), most=_MAX_LISTED)
+        items = api.list_items("/documents", _build_query(api, filters, source), most=MAX_LISTED)
+    note_limit(items, MAX_LISTED, "`mailroom documents export` has all of them")
     if as_json:
         print_json(items)
         return
     print_columns(
-        ["ID", "STATUS", "REASON", "SUPPLIER", "NUMBER", "TOTAL", "VERSION"], [_build_row(item) for item in items]
+        ["ID", "STATUS", "REASON", "SUPPLIER", "NUMBER", "TOTAL", "VERSION", "FILE"],
+        [_build_row(item) for item in items],
     )
 
 
-@app.command("show")
+@app.command("show", epilog=_SHOW_EXAMPLES)
 def show_document(document_id: DocumentId, history: Annotated[bool, typer.Option("--history")] = False) -> None:
     """Show a document as JSON; with --history its versions and what was decided about it."""
     path = f"/documents/{quote_segment(document_id)}"
@@ -89,7 +111,7 @@ def show_document(document_id: DocumentId, history: Annotated[bool, typer.Option
         print_json(api.list_items(f"{path}/history") if history else api.call("GET", path))
 
 
-@app.command("confirm")
+@app.command("confirm", epilog=_CONFIRM_EXAMPLES)
 def confirm_document(
     document_id: DocumentId, version: Version = None, comment: Comment = None, reviewer: Reviewer = None
 ) -> None:
@@ -121,7 +143,7 @@ def correct_document(
     _decide(document_id, body, version, comment, reviewer)
 
 
-@app.command("reject")
+@app.command("reject", epilog=_REJECT_EXAMPLES)
 def reject_document(
     document_id: DocumentId, version: Version = None, comment: Comment = None, reviewer: Reviewer = None
 ) -> None:
@@ -141,17 +163,35 @@ def give_password(document_id: DocumentId) -> None:
     print_line(f"It is read again with this password. What came of it: mailroom documents show {document_id}")
 
 
-@app.command("upload")
+@app.command("reprocess", epilog=_REPROCESS_EXAMPLES)
+def reprocess_document(document_id: DocumentId) -> None:
+    """Read one document again by the readers that run now; its result, or what a person decided, stands meanwhile."""
+    with open_site_api() as api:
+        api.call("POST", f"/documents/{quote_segment(document_id)}/reprocess")
+    print_line(f"It is read again. What came of it: mailroom documents show {document_id} --history")
+
+
+@app.command("upload", epilog=_UPLOAD_EXAMPLES)
 def upload_documents(
     files: Annotated[list[Path], typer.Argument(exists=True, dir_okay=False, readable=True)],
     profile: Annotated[str, typer.Option(help="invoice or contract_note")] = "invoice",
 ) -> None:
-    """Upload files, each as a document."""
+    """Upload files, each as a document. Exit code 1 when one of them was refused; the others are uploaded."""
+    refused = 0
     with open_site_api() as api:
         for file in files:
-            query = {"profile": profile, "filename": file.name}
-            document = api.call("POST", "/documents", content=file.read_bytes(), query=query)
-            print_line(f"{document['id']}  {document['status']}  {file}")
+            # Bytes that are no UTF-8 are legal in a file's name, and nothing that a URL or a database can hold.
+            query = {"profile": profile, "filename": os.fsencode(file.name).decode(errors="replace")}
+            try:
+                document = api.call("POST", "/documents", content=file.read_bytes(), query=query)
+            except Rejected as error:
+                # That one file is no document says nothing of the others.
+                refused += 1
+                print_line(f"mailroom: {file}: {error}", err=True)
+            else:
+                print_line(f"{document['id']}  {document['status']}  {file}")
+    if refused:
+        raise typer.Exit(1)
 
 
 @app.command("export", epilog=_EXPORT_EXAMPLES)
@@ -162,19 +202,10 @@ def export_documents(
     output: Annotated[Path | None, typer.Option("--output", "-o", help="A file; standard output otherwise.")] = None,
 ) -> None:
     """All documents that match, newest first, as CSV or JSON Lines."""
-    if output is None and sys.stdout.isatty():
-        # What a sender wrote is not for a terminal to obey.
-        raise Rejected("an export is for a file: give --output, or redirect it")
+    refuse_terminal(output)
     with open_site_api() as api:
         query = {**_build_query(api, filters, source), "format": export_format.value}
-        if output is None:
-            for chunk in api.stream_content("/documents/export", query):
-                sys.stdout.buffer.write(chunk)
-            sys.stdout.flush()
-            return
-        with output.open("wb") as file:
-            for chunk in api.stream_content("/documents/export", query):
-                file.write(chunk)
+        write_export(api.stream_content("/documents/export", query), output)
 
 
 def _ask_password() -> str:
@@ -204,7 +235,7 @@ def _build_query(api: SiteAPI, filters: list[str] | None, source: str | None) ->
 def _split_pair(text: str) -> tuple[str, str]:
     name, sign, value = text.partition("=")
     if not sign or not name:
-        raise Rejected(f"{text!r} is no NAME=VALUE")
+        raise typer.BadParameter(f"{text!r} is no NAME=VALUE, as total_gross=119.00")
     return name, value
 
 
@@ -213,4 +244,5 @@ def _build_row(item: JSON) -> list[str]:
     total = " ".join(part for part in (fields.get("total_gross"), fields.get("currency")) if part)
     reason = item["skip_reason"] or item["review_reason"] or ""
     supplier, number = fields.get("supplier_name") or "", fields.get("invoice_number") or ""
-    return [item["id"], item["status"], reason, supplier, number, total, str(item["version"])]
+    file = item["source_metadata"]["attachment_filename"] or ""
+    return [item["id"], item["status"], reason, supplier, number, total, str(item["version"]), file]

@@ -7,12 +7,10 @@ from typing import Annotated
 import typer
 
 from mailroom_cli.site_api import JSON, open_site_api, quote_segment
-from mailroom_cli.source_views import print_columns, print_json
+from mailroom_cli.source_views import MAX_LISTED, note_limit, print_columns, print_json
 from mailroom_cli.terminal import print_line
 
 app = typer.Typer(name="orders", no_args_is_help=True, help="Pending orders, and the trades that executed them.")
-
-_MAX_LISTED = 200
 
 OrderId = Annotated[str, typer.Argument(metavar="ID", help="As `mailroom orders list` shows it.")]
 AsJSON = Annotated[bool, typer.Option("--json", help="The answer of the API as JSON.")]
@@ -32,6 +30,14 @@ _LIST_EXAMPLES = """Examples:
   mailroom orders list --state partial
 
   mailroom orders list --isin DE0008404005 --json
+"""
+_SHOW_EXAMPLES = """Examples:
+
+  mailroom orders show 5a3c2f0e-9b7d-4c55-8c1e-2f9d6b1a7e42
+"""
+_DELETE_EXAMPLES = """Examples:
+
+  mailroom orders delete 5a3c2f0e-9b7d-4c55-8c1e-2f9d6b1a7e42
 """
 _UNMATCHED_EXAMPLES = """Examples:
 
@@ -53,13 +59,20 @@ def import_orders(
     as_json: AsJSON = False,
 ) -> None:
     """Store the pending orders of a CSV file."""
-    content = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
+    content = sys.stdin.buffer.read() if str(file) == "-" else _read_file(file)
     with open_site_api() as api:
         answer = api.call("POST", "/pending-orders", content=content, headers={"Content-Type": "text/csv"})
     if as_json:
         print_json(answer)
         return
     print_line(f"{answer['created']} new, {answer['updated']} changed, {answer['unchanged']} unchanged")
+
+
+def _read_file(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise typer.BadParameter(f"{file} cannot be read: {error.strerror}") from error
 
 
 @app.command("list", epilog=_LIST_EXAMPLES)
@@ -71,14 +84,15 @@ def list_orders(
     """Show the newest pending orders that match."""
     query = {name: value for name, value in {"state": state, "isin": isin}.items() if value is not None}
     with open_site_api() as api:
-        items = api.list_items("/pending-orders", query, most=_MAX_LISTED)
+        items = api.list_items("/pending-orders", query, most=MAX_LISTED)
+    note_limit(items, MAX_LISTED, "--state and --isin narrow them")
     if as_json:
         print_json(items)
     else:
         _print_orders(items)
 
 
-@app.command("show")
+@app.command("show", epilog=_SHOW_EXAMPLES)
 def show_order(order_id: OrderId) -> None:
     """Show a pending order as JSON, with the ids of its trades."""
     with open_site_api() as api:
@@ -88,13 +102,15 @@ def show_order(order_id: OrderId) -> None:
 @app.command("unmatched", epilog=_UNMATCHED_EXAMPLES)
 def list_unmatched(as_json: AsJSON = False) -> None:
     """Show orders that no trade executed, and trades of which no order is known, or one of several."""
+    # A script gets all of them: what is missing here would look as if it were matched.
+    most = None if as_json else MAX_LISTED
     with open_site_api() as api:
         found = {
-            "orders": api.list_items("/pending-orders", {"state": "unmatched"}, most=_MAX_LISTED),
+            "orders": api.list_items("/pending-orders", {"state": "unmatched"}, most=most),
             "trades": [
                 trade
                 for match in ("unmatched", "ambiguous")
-                for trade in api.list_items("/trades", {"order_match": match}, most=_MAX_LISTED)
+                for trade in api.list_items("/trades", {"order_match": match}, most=most)
             ],
         }
     if as_json:
@@ -106,6 +122,8 @@ def list_unmatched(as_json: AsJSON = False) -> None:
     print_line("Trades without an order:")
     head = ["ID", "DATE", "SIDE", "QUANTITY", "SECURITY", "PRICE", "MAY BE OF", "VERSION"]
     print_columns(head, [_build_trade_row(trade) for trade in found["trades"]])
+    for listed in found.values():
+        note_limit(listed, MAX_LISTED, "`mailroom orders unmatched --json` has all of them")
 
 
 @app.command("link", epilog=_LINK_EXAMPLES)
@@ -125,7 +143,7 @@ def link_order(
     print_line(f"{trade['order_match']}, version {trade['version']}")
 
 
-@app.command("delete")
+@app.command("delete", epilog=_DELETE_EXAMPLES)
 def delete_order(order_id: OrderId) -> None:
     """Take a pending order away; its trades stay."""
     with open_site_api() as api:

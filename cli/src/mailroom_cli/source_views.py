@@ -1,6 +1,7 @@
 """What the commands print of doc sources: columns for people, JSON for scripts."""
 
 import json
+import sys
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -13,6 +14,8 @@ from mailroom_common.errors import Rejected
 
 _SHOWN_RUNS = 5
 _SHORT_ID = 8
+# What a list shows at most.
+MAX_LISTED = 200
 
 
 def find_source(api: SiteAPI, name: str) -> JSON:
@@ -68,7 +71,17 @@ def describe_filter(rules: JSON) -> str:
 
 
 def print_json(value: Any) -> None:  # Any: JSON
-    print_line(json.dumps(value, ensure_ascii=False))
+    """In one line for programs, and indented for whoever looks at a terminal."""
+    if sys.stdout.isatty():
+        print_text(json.dumps(value, ensure_ascii=False, indent=2))
+    else:
+        print_line(json.dumps(value, ensure_ascii=False))
+
+
+def note_limit(items: Sequence[JSON], most: int, rest: str) -> None:
+    """A list that ends at its limit looks like all there is."""
+    if len(items) >= most:
+        print_line(f"The newest {most} are shown: {rest}.", err=True)
 
 
 def print_columns(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

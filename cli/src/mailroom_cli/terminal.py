@@ -8,7 +8,8 @@ import re
 
 import typer
 
-_CONTROLS = "\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
+# Half surrogates stand for the bytes of a file's name that is no UTF-8; no terminal can be written one.
+_CONTROLS = "\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
 _IN_TEXT = re.compile(f"[{_CONTROLS}]")
 _IN_LINE = re.compile(f"[\n{_CONTROLS}]")
 

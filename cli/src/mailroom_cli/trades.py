@@ -1,23 +1,19 @@
 """`mailroom trades`: the trades that documents state, and which of them count, through ingestion's API."""
 
-import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from mailroom_cli.documents import FileKind
+from mailroom_cli.export_files import FileKind, refuse_terminal, write_export
 from mailroom_cli.site_api import JSON, open_site_api, quote_segment
-from mailroom_cli.source_views import find_source_id, print_columns, print_json
+from mailroom_cli.source_views import MAX_LISTED, find_source_id, note_limit, print_columns, print_json
 from mailroom_cli.terminal import print_line
-from mailroom_common.errors import Rejected
 
 app = typer.Typer(
     name="trades", no_args_is_help=True, help="Trades of contract notes and statements: each counts once."
 )
-
-_MAX_LISTED = 200
 
 TradeId = Annotated[str, typer.Argument(metavar="ID", help="As `mailroom trades list` shows it.")]
 OnlyState = Annotated[
@@ -40,6 +36,10 @@ _LIST_EXAMPLES = """Examples:
   mailroom trades list --state possible_duplicate
 
   mailroom trades list --isin DE0008404005 --json
+"""
+_SHOW_EXAMPLES = """Examples:
+
+  mailroom trades show 2f4b1c52-6d2f-4d0e-9a55-0a3f6f7f6a11
 """
 _DECIDE_EXAMPLES = """Examples:
 
@@ -73,7 +73,8 @@ def list_trades(
     with open_site_api() as api:
         given = {name: value for name, value in query.items() if value is not None}
         given |= {} if source is None else {"doc_source_id": find_source_id(api, source)}
-        items = api.list_items("/trades", given, most=_MAX_LISTED)
+        items = api.list_items("/trades", given, most=MAX_LISTED)
+    note_limit(items, MAX_LISTED, "`mailroom trades export --state …` has all of a state")
     if as_json:
         print_json(items)
         return
@@ -81,7 +82,7 @@ def list_trades(
     print_columns(head, [_build_row(item) for item in items])
 
 
-@app.command("show")
+@app.command("show", epilog=_SHOW_EXAMPLES)
 def show_trade(trade_id: TradeId) -> None:
     """Show a trade as JSON, with all statements of it and what was decided about them."""
     with open_site_api() as api:
@@ -114,19 +115,10 @@ def export_trades(
     output: Annotated[Path | None, typer.Option("--output", "-o", help="A file; standard output otherwise.")] = None,
 ) -> None:
     """The trades that count, or those of a state, as CSV or JSON Lines."""
-    if output is None and sys.stdout.isatty():
-        # What a sender wrote is not for a terminal to obey.
-        raise Rejected("an export is for a file: give --output, or redirect it")
+    refuse_terminal(output)
     query = {"format": export_format.value, **({} if state is None else {"state": state})}
     with open_site_api() as api:
-        if output is None:
-            for chunk in api.stream_content("/trades/export", query):
-                sys.stdout.buffer.write(chunk)
-            sys.stdout.flush()
-            return
-        with output.open("wb") as file:
-            for chunk in api.stream_content("/trades/export", query):
-                file.write(chunk)
+        write_export(api.stream_content("/trades/export", query), output)
 
 
 def _build_row(item: JSON) -> list[str]:

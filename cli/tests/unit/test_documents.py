@@ -1,6 +1,7 @@
 """`mailroom documents`: what is shown, and what is asked of the API."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ DOCUMENT = {
     "skip_reason": None,
     "review_reason": "fields_missing",
     "version": 3,
+    "source_metadata": {"attachment_filename": "scan.pdf"},
     "extraction": {"supplier_name": "Shop", "invoice_number": "7", "total_gross": "119.00", "currency": "EUR"},
 }
 
@@ -30,6 +32,8 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[httpx.Request]:
 
     def answer(request: httpx.Request) -> httpx.Response:
         made.append(request)
+        if request.content == b"text":
+            return httpx.Response(415, json={"title": "This is nothing that Mailroom reads"})
         if request.url.path == "/documents/export":
             return httpx.Response(200, content=b"id\r\nd1\r\n")
         if request.method == "GET" and request.url.path in ("/documents", f"/documents/{ID}/history"):
@@ -85,7 +89,8 @@ def test_a_correction_of_trades_gives_them_whole(calls: list[httpx.Request], mon
 
 
 def test_what_is_no_pair_is_refused_before_any_call(calls: list[httpx.Request]) -> None:
-    assert run("correct", ID, "total").exit_code != 0
+    result = run("correct", ID, "total")
+    assert (result.exit_code, "as total_gross=119.00" in result.stderr) == (2, True)
     assert calls == []
 
 
@@ -101,6 +106,36 @@ def test_a_file_is_uploaded_under_its_name(calls: list[httpx.Request], tmp_path:
     assert (calls[0].method, calls[0].content) == ("POST", b"%PDF-")
     assert dict(calls[0].url.params) == {"profile": "contract_note", "filename": "scan.pdf"}
     assert ID in result.output
+
+
+def test_a_document_of_which_nothing_was_read_is_listed_with_its_file(
+    calls: list[httpx.Request], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(DOCUMENT, "extraction", None)
+    assert "scan.pdf" in run("list").stdout
+
+
+def test_a_list_that_ends_at_its_limit_says_so(calls: list[httpx.Request], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run("list").stderr == ""
+    monkeypatch.setattr(documents, "MAX_LISTED", 1)
+    for options in ([], ["--json"]):
+        assert "The newest 1 are shown: `mailroom documents export` has all" in run("list", *options).stderr
+
+
+def test_a_refused_file_is_named_and_the_others_are_uploaded(calls: list[httpx.Request], tmp_path: Path) -> None:
+    files = [tmp_path / "a.pdf", tmp_path / os.fsdecode(b"caf\xe9.pdf")]
+    files[0].write_bytes(b"text")
+    files[1].write_bytes(b"%PDF-")
+    result = run("upload", *map(str, files))
+    assert result.exit_code == 1
+    assert f"{files[0]}: POST /documents answers 415" in result.stderr
+    assert calls[-1].url.params["filename"] == "caf\ufffd.pdf"
+    assert f"{ID}  needs_review  {tmp_path}/caf\\udce9.pdf" in result.stdout
+
+
+def test_one_document_is_read_again(calls: list[httpx.Request]) -> None:
+    assert f"documents show {ID} --history" in run("reprocess", ID).stdout
+    assert [(call.method, call.url.path) for call in calls] == [("POST", f"/documents/{ID}/reprocess")]
 
 
 def test_an_export_is_written_as_it_comes(calls: list[httpx.Request], tmp_path: Path) -> None:

@@ -106,3 +106,18 @@ def test_a_person_links_a_trade_or_leaves_it_to_the_rules(calls: list[httpx.Requ
 def test_a_deleted_order_is_named(calls: list[httpx.Request]) -> None:
     assert run("delete", ORDER_ID).output == "2026-1187 is deleted; it had 1 trades\n"
     assert calls[0].method == "DELETE"
+
+
+def test_a_script_gets_all_that_is_unmatched_and_a_person_the_newest(
+    calls: list[httpx.Request], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(orders, "MAX_LISTED", 1)
+    assert "The newest 1 are shown" in run("unmatched").stderr
+    assert run("unmatched", "--json").stderr == ""
+    assert [call.url.params["limit"] for call in calls] == ["1"] * 3 + ["200"] * 3
+
+
+def test_a_file_that_is_not_there_is_named_before_any_call(calls: list[httpx.Request]) -> None:
+    result = run("import", "none.csv")
+    assert (result.exit_code, calls) == (2, [])
+    assert "No such file" in result.stderr

@@ -1,4 +1,5 @@
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,11 @@ def test_a_line_has_nothing_that_a_terminal_obeys(hostile: str, capsys: pytest.C
 def test_a_text_keeps_its_lines_and_words_in_any_language(capsys: pytest.CaptureFixture[str]) -> None:
     print_text("Führungszeugnis → 発票\n  12,00 €")
     assert capsys.readouterr().out == "Führungszeugnis → 発票\n  12,00 €\n"
+
+
+def test_a_name_that_is_no_utf_8_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    print_line(f"{os.fsdecode(bytes.fromhex('636166e9'))}.pdf")
+    assert capsys.readouterr().out == "caf\\udce9.pdf\n"
 
 
 def test_a_document_cannot_forge_lines_of_its_own_reading() -> None:

@@ -44,6 +44,35 @@ _MAX_BODY_BYTES = 256 * 1024
 _MALFORMED_ID = {"uuid_parsing", "uuid_type"}
 
 
+# pydantic names what a parser stumbled over; a caller has to know what is wanted.
+_DATE_WANTED = "a date is needed, as 2026-12-27"
+_TIME_WANTED = "a time is needed, as 2026-12-27T09:30:00Z"
+_NUMBER_WANTED = "a number is needed, as 1234.56"
+_WANTED = {
+    "date_from_datetime_parsing": _DATE_WANTED,
+    "date_from_datetime_inexact": _DATE_WANTED,
+    "date_parsing": _DATE_WANTED,
+    "datetime_parsing": _TIME_WANTED,
+    "datetime_from_date_parsing": _TIME_WANTED,
+    "decimal_parsing": _NUMBER_WANTED,
+    "decimal_type": _NUMBER_WANTED,
+    "extra_forbidden": "there is no such field",
+}
+
+
+class _BodyTooLarge(HTTPException):
+    """An HTTPException, since FastAPI takes any other error of reading a body for one of its JSON."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(413, "The body is too large")
+        self.limit = limit
+
+
+def describe_mistake(mistake: Mapping[str, Any]) -> str:
+    """What is wrong with a value, of an entry of pydantic's `errors()`. Any: pydantic's."""
+    return _WANTED.get(mistake["type"]) or str(mistake["msg"]).removeprefix("Value error, ")
+
+
 class HTTPProblem(Exception):
     """An answer by RFC 9457: raise it anywhere below a route. `extra` members stand beside the usual ones."""
 
@@ -109,12 +138,17 @@ def build_service_app(
     @app.exception_handler(RequestValidationError)
     async def answer_invalid_request(_request: Request, error: RequestValidationError) -> Response:
         # Without the input: an answer does not repeat what may be a secret.
-        mistakes = [{"loc": [str(step) for step in at["loc"]], "msg": at["msg"]} for at in error.errors()]
+        mistakes = [{"loc": [str(step) for step in at["loc"]], "msg": describe_mistake(at)} for at in error.errors()]
         malformed = [str(at["loc"][-1]) for at in error.errors() if at["type"] in _MALFORMED_ID]
         if malformed:
             named = ", ".join(malformed)
             return HTTPProblem(400, "Malformed id", f"{named}: a UUID is needed.", errors=mistakes).build_response()
         return HTTPProblem(422, "The request is not valid", errors=mistakes).build_response()
+
+    @app.exception_handler(_BodyTooLarge)
+    async def answer_body_too_large(_request: Request, error: _BodyTooLarge) -> Response:
+        takes = f"This call takes {error.limit:,} bytes at most."
+        return HTTPProblem(error.status_code, error.detail, takes).build_response()
 
     @app.exception_handler(HTTPException)
     async def answer_http_error(_request: Request, error: HTTPException) -> Response:
@@ -193,15 +227,16 @@ def _limit_body(scope: Scope, receive: Receive, limit: int) -> Receive:
     """`receive`, ending in 413 once a body is larger than we take, before it is held in memory."""
     announced = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
     size = 0
+    too_large = _BodyTooLarge(limit)
 
     async def receive_limited() -> Message:
         nonlocal size
         if announced.isdigit() and int(announced) > limit:
-            raise HTTPException(413, "The body is too large")
+            raise too_large
         message = await receive()
         size += len(message.get("body", b""))
         if size > limit:
-            raise HTTPException(413, "The body is too large")
+            raise too_large
         return message
 
     return receive_limited

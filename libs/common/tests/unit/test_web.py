@@ -5,6 +5,8 @@ import time
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from datetime import date, datetime
+from decimal import Decimal
 from uuid import UUID
 
 import asyncpg
@@ -57,6 +59,9 @@ def _app(process: Process) -> FastAPI:
     @app.get("/number")
     async def number(n: int) -> ListPage[int]:
         return ListPage(items=[n])
+
+    @app.get("/kinds")
+    async def kinds(day: date | None = None, at: datetime | None = None, amount: Decimal | None = None) -> None: ...
 
     @app.post("/body")
     async def body(sent: dict[str, str]) -> ListPage[str]:
@@ -193,6 +198,21 @@ async def test_malformed_id_is_400_and_names_the_parameter(client: httpx.AsyncCl
     assert "canary" not in answer.text
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "wanted"),
+    [
+        ("day", "27.12.2026", "a date is needed, as 2026-12-27"),
+        ("day", "2026-13-45", "a date is needed, as 2026-12-27"),
+        ("day", "2026-12-27T09:30:00Z", "a date is needed, as 2026-12-27"),
+        ("at", "27.12.2026", "a time is needed, as 2026-12-27T09:30:00Z"),
+        ("amount", "1.234,56", "a number is needed, as 1234.56"),
+    ],
+)
+async def test_a_mistake_says_what_is_wanted(client: httpx.AsyncClient, name: str, value: str, wanted: str) -> None:
+    answer = await client.get("/kinds", params={name: value})
+    assert answer.json()["errors"] == [{"loc": ["query", name], "msg": wanted}]
+
+
 @pytest.mark.parametrize("is_announced", [True, False])
 async def test_body_larger_than_any_use_is_refused(client: httpx.AsyncClient, is_announced: bool) -> None:
     async def chunks() -> AsyncIterator[bytes]:
@@ -205,6 +225,7 @@ async def test_body_larger_than_any_use_is_refused(client: httpx.AsyncClient, is
     headers = {"content-type": "application/json"}
     answer = await client.post("/body", content=large if is_announced else chunks(), headers=headers)
     assert (answer.status_code, answer.json()["title"]) == (413, "The body is too large")
+    assert answer.json()["detail"] == "This call takes 262,144 bytes at most."
     assert (await client.post("/body", json={"a": "x" * 1000})).json()["items"] == ["a"]
 
 

@@ -42,10 +42,10 @@ class OCRSettings(MailroomSettings):
     ocr_pages: int = Field(default=10, ge=1)
     # Address space that an OCR process may use, the models included.
     ocr_memory_bytes: int = Field(default=2048 * _MiB, ge=1024 * _MiB)
-    # CPU time that one document may cost in OCR.
-    ocr_cpu_s: int = Field(default=120, ge=1)
+    # CPU time that one document may cost in OCR: 7 s a page, and twice that on a machine with other work.
+    ocr_cpu_s: int = Field(default=240, ge=1)
     # Time that one document may take in OCR, waiting included.
-    ocr_wall_s: float = Field(default=300, gt=0)
+    ocr_wall_s: float = Field(default=600, gt=0)
 
     @property
     def ocr_language_list(self) -> list[str]:

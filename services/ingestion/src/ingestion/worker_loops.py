@@ -7,11 +7,9 @@ from datetime import timedelta
 from ingestion.domain.lanes import Lane, LaneSchedule
 from ingestion.handlers.learn_template import TemplateTeacher
 from ingestion.handlers.process_document import DocumentProcessor
-from ingestion.ports import (
-    Channel,
-    ChannelSignals,
-    DocumentLeases,
-    EventLog,
+from ingestion.ports.events import Channel, ChannelSignals
+from ingestion.ports.housekeeping import (
+    EventLogMaintenance,
     OrderMatcher,
     SupplierBackfill,
     SweptUpload,
@@ -19,6 +17,7 @@ from ingestion.ports import (
     UnfinishedUploads,
     UnusedPasswords,
 )
+from ingestion.ports.leases import DocumentLeases
 from mailroom_common.errors import Retryable
 from mailroom_common.logs import get_logger
 from mailroom_common.metrics import INGESTION_BACKLOG_AGE_S
@@ -82,7 +81,7 @@ async def _finish_or_cancel(work: Coroutine[None, None, bool], stopping: asyncio
         working.cancel()
 
 
-async def run_event_numbering(events: EventLog, signals: ChannelSignals, stopping: asyncio.Event) -> None:
+async def run_event_numbering(events: EventLogMaintenance, signals: ChannelSignals, stopping: asyncio.Event) -> None:
     """Give document events their numbers as they come. Several instances at once take turns."""
     while not stopping.is_set():
         seen = signals.count_signals(Channel.EVENT_UNNUMBERED)
@@ -136,7 +135,7 @@ async def run_backlog_report(leases: DocumentLeases, stopping: asyncio.Event) ->
         await wait_for_event(stopping, _BACKLOG_INTERVAL_S)
 
 
-async def run_event_retention(events: EventLog, keep: timedelta, stopping: asyncio.Event) -> None:
+async def run_event_retention(events: EventLogMaintenance, keep: timedelta, stopping: asyncio.Event) -> None:
     """Delete what is older than `keep`, in batches, once an hour."""
     while not stopping.is_set():
         try:

@@ -128,6 +128,7 @@ Zahlbar bis  {_dotted(self.due) if self.due else "-"}
 Nettobetrag  {_comma(self.net)} EUR
 MwSt  {_comma(self.tax)} EUR
 Gesamtbetrag  {_comma(self.gross)} EUR
+{f"IBAN {self.iban}" if self.iban else ""}
 """
         )
 

@@ -16,7 +16,8 @@ from ingestion.domain.lanes import Lane
 from ingestion.domain.routing import Classification, Extraction
 from ingestion.domain.trade import Direction, Trade
 from ingestion.domain.transcript import Transcript, detect_content_type
-from ingestion.ports import DocumentReaders, FetchedFile
+from ingestion.ports.blobs import FetchedFile
+from ingestion.ports.readers import DocumentReaders
 from mailroom_common.blobs import BlobNotFound
 from mailroom_common.errors import Unavailable
 from mailroom_common.events import AttachmentStored, Profile, derive_attachment_id, derive_event_id

@@ -16,7 +16,7 @@ from generated_invoices import Row, draw
 from ingestion.adapters.local_reader import LocalReader
 from ingestion.adapters.template_reader import LocalTemplateReader
 from ingestion.domain.layout_template import LayoutTemplate, Lesson, StoredTemplate, TemplateId, compute_marks
-from ingestion.ports import DocumentReaders
+from ingestion.ports.readers import DocumentReaders
 from mailroom_common.events import Profile
 from mailroom_common.parser import JSON
 

@@ -11,7 +11,8 @@ from prometheus_client import REGISTRY
 from ingestion import worker_loops
 from ingestion.adapters.notify_listener import NotifyListener
 from ingestion.domain.lanes import Lane, LaneSchedule
-from ingestion.ports import Channel, SweptUpload
+from ingestion.ports.events import Channel
+from ingestion.ports.housekeeping import SweptUpload
 from mailroom_common.errors import Unavailable
 
 

@@ -8,7 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from ingestion.domain.transcript import HEAD_BYTES, PDF, detect_content_type
-from ingestion.ports import FetchedFile
+from ingestion.ports.blobs import FetchedFile
 from mailroom_common.blobs import BlobStore, compute_sha256
 from mailroom_common.errors import Unavailable
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 import asyncpg
 
 from ingestion.adapters.bounded_rows import fetch_bounded
-from ingestion.ports import Channel, EventLogRange, NumberedEvent
+from ingestion.ports.events import Channel, EventLogRange, NumberedEvent
 from mailroom_common.postgres import acquire_session, open_transaction
 
 _BATCH = 500

@@ -55,7 +55,7 @@ _FORGET_OLD = """
 
 
 class PgDocumentPasswords:
-    """`DocumentPasswords` of ports.py."""
+    """`DocumentPasswords` of ports/reviews.py."""
 
     def __init__(self, pool: asyncpg.Pool, keys: SealingKeys) -> None:
         self._pool = pool

@@ -6,7 +6,7 @@ from typing import Any
 from ingestion.adapters.duplicate_keys import write_duplicate_key
 from ingestion.adapters.supplier_accounts import write_supplier_keys
 from ingestion.domain.search_words import build_duplicate_key, build_word_query, list_document_words
-from ingestion.ports import DocumentFilter
+from ingestion.ports.documents import DocumentFilter
 from mailroom_common.postgres import DatabaseSession
 
 POSSIBLE_DUPLICATES = """

@@ -8,7 +8,7 @@ from ingestion.adapters.bounded_rows import fetch_bounded
 from ingestion.adapters.document_evidence import find_evidence
 from ingestion.adapters.document_search import POSSIBLE_DUPLICATES, TRADE_MARKS, build_search
 from ingestion.domain.views import build_attachment_view, build_document_view
-from ingestion.ports import DocumentFilter, StoredContent
+from ingestion.ports.documents import DocumentFilter, StoredContent
 from mailroom_common.postgres import acquire_session
 
 _FIND = f"""

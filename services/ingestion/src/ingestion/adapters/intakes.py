@@ -19,7 +19,8 @@ from ingestion.domain.lanes import Lane
 from ingestion.domain.reasons import read_stored_reason
 from ingestion.domain.result import build_result
 from ingestion.domain.views import build_document_view
-from ingestion.ports import Channel, SuperfluousBlob
+from ingestion.ports.events import Channel
+from ingestion.ports.intake import SuperfluousBlob
 from mailroom_common.errors import Rejected
 from mailroom_common.events import AttachmentStored, ResultStatus
 from mailroom_common.outbox import Outbox

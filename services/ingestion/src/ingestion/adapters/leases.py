@@ -27,8 +27,9 @@ from ingestion.domain.document import (
     DocumentOutcome,
 )
 from ingestion.domain.lanes import Lane
+from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.result import TradeMarks, build_result
-from ingestion.ports import Channel
+from ingestion.ports.events import Channel
 from mailroom_common.events import Profile, ResultStatus
 from mailroom_common.outbox import Outbox
 from mailroom_common.postgres import DatabaseSession, acquire_session, open_transaction
@@ -187,7 +188,7 @@ class PgDocumentLeases:
                 if not is_same:
                     await keep_proposal(conn, held, outcome)
                 outcome = replace(former, archive_path=former.archive_path or outcome.archive_path)
-            elif not is_same:
+            elif not is_same or outcome.reason is ReviewReason.IBAN_NOT_ON_PAGE:
                 outcome = await check_supplier_account(conn, held["tenant_id"], outcome)
             # Read again to the same outcome: each result is repeated as it was, with the same event id, and nothing
             # else says that there was another reading.

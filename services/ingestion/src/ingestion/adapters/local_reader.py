@@ -15,7 +15,7 @@ from ingestion.domain.reasons import DocumentSkipReason, ReviewReason
 from ingestion.domain.routing import Classification, Extraction
 from ingestion.domain.trade import TRADE_DOCUMENT_TYPES, TRADE_FIELDS, Trade
 from ingestion.domain.transcript import Transcript
-from ingestion.ports import DocumentReaders
+from ingestion.ports.readers import DocumentReaders
 from mailroom_common.events import Profile
 from mailroom_common.parser.pool import ParserPool
 

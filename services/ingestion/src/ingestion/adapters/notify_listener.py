@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import asyncpg
 from pydantic import SecretStr
 
-from ingestion.ports import Channel
+from ingestion.ports.events import Channel
 from mailroom_common.errors import Unavailable
 from mailroom_common.logs import get_logger
 from mailroom_common.postgres import reveal_url, transient_errors

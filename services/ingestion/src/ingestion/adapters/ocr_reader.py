@@ -15,13 +15,14 @@ from mailroom_common.parser.pool import ParserPool
 
 OCR_MODULES = ("ingestion.readers.ocr",)
 
-# Of the processor time of a document: for its first page, and for all others.
+# Of the time of a document: for its first page, and for all others. Where there are no others, the first has all.
 _SHARES_OF_PARTS = (0.3, 0.7)
 
 
 class OCRReader:
     """`open_pool` opens the pool of OCR processes, at the first document that needs one: the models take a second and
-    a quarter of a gigabyte, and most sites' documents are digital. `cpu_s` is the processor time of one document."""
+    a quarter of a gigabyte, and most sites' documents are digital. `cpu_s` is the processor time of one document, and
+    `wall_s` its time on the clock."""
 
     def __init__(
         self,
@@ -31,10 +32,12 @@ class OCRReader:
         max_pages: int,
         languages: Sequence[str],
         cpu_s: float,
+        wall_s: float,
     ) -> None:
         self._open_pool = open_pool
         self._max_pages = max_pages
         self._cpu_s = cpu_s
+        self._wall_s = wall_s
         self._languages = languages
         self._turns = OCRTurns(processes, time.monotonic)
         self._pool: ParserPool | None = None
@@ -59,18 +62,19 @@ class OCRReader:
         parts = plan_reading(transcript.pictured_pages, self._max_pages)
         with self._turns.take_turn():
             read = ReadPages([])
-            for pages, share in zip(parts, _SHARES_OF_PARTS, strict=False):
-                new = await self._read_pages(file, pages, password, self._cpu_s * share)
+            for pages, share in zip(parts, _SHARES_OF_PARTS if len(parts) > 1 else (1.0,), strict=False):
+                new = await self._read_pages(file, pages, password, share)
                 read += new
                 yield add_read_pages(transcript, read)
 
-    async def _read_pages(self, file: Path, pages: list[int], password: str | None, cpu_s: float) -> ReadPages:
+    async def _read_pages(self, file: Path, pages: list[int], password: str | None, share: float) -> ReadPages:
         pool = await self._find_pool()
+        time_for_pages = {"cpu_s": self._cpu_s * share, "wall_s": self._wall_s * share}
         return await pool.run_reader(
             "ingestion.readers.ocr:read_pictured_pages",
             file,
             partial(_decode_pages, asked=frozenset(pages)),
-            arguments={"pages": pages, "languages": [*self._languages], "password": password, "cpu_s": cpu_s},
+            arguments={"pages": pages, "languages": [*self._languages], "password": password, **time_for_pages},
         )
 
     async def _find_pool(self) -> ParserPool:

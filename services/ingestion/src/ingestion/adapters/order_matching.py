@@ -13,10 +13,9 @@ from ingestion.domain.order_matching import (
     MatchedTrade,
     OrderMatch,
     OrderTolerances,
-    PendingOrder,
-    find_order_state,
     match_orders,
 )
+from ingestion.domain.pending_order import PendingOrder, find_order_state
 from ingestion.domain.trade import Direction
 from ingestion.domain.trade_ledger import TradeState, read_stored_trade
 from mailroom_common.errors import Retryable
@@ -88,7 +87,7 @@ _WRITE_ORDER = """
 
 
 class PgOrderMatcher:
-    """`OrderMatcher` of ports.py."""
+    """`OrderMatcher` of ports/housekeeping.py."""
 
     def __init__(self, pool: asyncpg.Pool, tolerances: OrderTolerances) -> None:
         self._pool = pool

@@ -6,28 +6,21 @@ from uuid import uuid4
 
 import asyncpg
 
+from ingestion.adapters.list_statement import build_list_statement
 from ingestion.adapters.trade_ledger import lock_ledger, request_matching
 from ingestion.domain.order_views import build_order_view
-from ingestion.domain.trade import Trade
+from ingestion.domain.pending_order import ORDER_FIELDS, OrderTerms
 from ingestion.domain.trade_matching import list_instrument_keys
-from ingestion.ports import NewOrder, OrderFilter, StaleVersion, StoredOrders, TradeDecisionRefused
+from ingestion.ports.orders import OrderFilter, StoredOrders
+from ingestion.ports.reviews import StaleVersion
+from ingestion.ports.trades import TradeDecisionRefused
 from mailroom_common.postgres import DatabaseSession, acquire_session, open_transaction
 
 _BATCH = 500
 _MOST_TRADES = 100
 
-_FIELDS = (
-    "direction",
-    "quantity",
-    "isin",
-    "wkn",
-    "ticker",
-    "account",
-    "limit_price",
-    "currency",
-    "ordered_on",
-    "valid_until",
-)
+_VALUES = ORDER_FIELDS[1:]  # what may change of an order: all but the id that its sender gave it
+_LIST = "select * from ingestion.pending_order"
 _LIST_KNOWN = "select * from ingestion.pending_order where tenant_id = $1 and external_id = any($2)"
 _INSERT = """
     insert into ingestion.pending_order (order_id, tenant_id, external_id, instrument_keys, direction, quantity, isin,
@@ -62,12 +55,12 @@ _NAME_ORDER = """
 
 
 class PgPendingOrders:
-    """`PendingOrders` of ports.py."""
+    """`PendingOrders` of ports/orders.py."""
 
     def __init__(self, pool: asyncpg.Pool) -> None:
         self._pool = pool
 
-    async def store_orders(self, tenant_id: str, orders: Sequence[NewOrder]) -> StoredOrders:
+    async def store_orders(self, tenant_id: str, orders: Sequence[OrderTerms]) -> StoredOrders:
         created = updated = 0
         async with open_transaction(self._pool) as conn:
             await lock_ledger(conn, tenant_id)
@@ -79,7 +72,7 @@ class PgPendingOrders:
     async def list_orders(
         self, tenant_id: str, wanted: OrderFilter, *, before: int | None, limit: int
     ) -> tuple[list[dict[str, Any]], int | None]:
-        statement, values = _build_list(tenant_id, wanted, before, limit + 1)
+        statement, values = build_list_statement(_LIST, tenant_id, _list_conditions(wanted, before), limit + 1)
         async with acquire_session(self._pool) as conn:
             rows = await conn.fetch(statement, *values)
         page = rows[:limit]
@@ -128,7 +121,7 @@ class PgPendingOrders:
             return True
 
 
-async def _store_batch(conn: DatabaseSession, tenant_id: str, orders: Sequence[NewOrder]) -> tuple[int, int]:
+async def _store_batch(conn: DatabaseSession, tenant_id: str, orders: Sequence[OrderTerms]) -> tuple[int, int]:
     """How many were new, and how many say something else now."""
     rows = await conn.fetch(_LIST_KNOWN, tenant_id, [order.external_id for order in orders])
     known = {row["external_id"]: row for row in rows}
@@ -174,32 +167,20 @@ async def _require_order(conn: DatabaseSession, tenant_id: str, trade: Any, orde
         raise TradeDecisionRefused("Only a trade that counts has an order.")
 
 
-def _list_keys(order: NewOrder) -> list[str]:
-    return list_instrument_keys(Trade(isin=order.isin, wkn=order.wkn, ticker=order.ticker))
+def _list_keys(order: OrderTerms) -> list[str]:
+    return list_instrument_keys(order.as_trade)
 
 
-def _list_values(order: NewOrder) -> list[Any]:
-    return [order.direction.value, *(getattr(order, name) for name in _FIELDS[1:])]
+def _list_values(order: OrderTerms) -> list[Any]:
+    return [order.direction.value, *(getattr(order, name) for name in _VALUES[1:])]
 
 
 def _list_known(row: Any) -> list[Any]:
-    return [row[name] for name in _FIELDS]
+    return [row[name] for name in _VALUES]
 
 
-def _build_new_row(tenant_id: str, order: NewOrder) -> tuple[Any, ...]:
+def _build_new_row(tenant_id: str, order: OrderTerms) -> tuple[Any, ...]:
     return (str(uuid4()), tenant_id, order.external_id, _list_keys(order), *_list_values(order))
-
-
-def _build_list(tenant_id: str, wanted: OrderFilter, before: int | None, limit: int) -> tuple[str, list[Any]]:
-    values: list[Any] = [tenant_id]
-    conditions = ["tenant_id = $1"]
-    for condition, value in _list_conditions(wanted, before):
-        if value is not None:
-            values.append(value)
-            conditions.append(condition.format(f"${len(values)}"))
-    values.append(limit)
-    found = f"select * from ingestion.pending_order where {' and '.join(conditions)}"  # noqa: S608  # ours
-    return f"{found} order by seq desc limit ${len(values)}", values
 
 
 def _list_conditions(wanted: OrderFilter, before: int | None) -> Iterator[tuple[str, Any]]:

@@ -15,8 +15,8 @@ _PNG = b"\x89PNG\r\n\x1a\n"
 
 
 class PageDrawer:
-    """`PageDrawing` of ports.py. `open_pool` opens the pool, at the first page that is asked for: an API whose clients
-    look at no pages has no further process."""
+    """`PageDrawing` of ports/documents.py. `open_pool` opens the pool, at the first page that is asked for: an API
+    whose clients look at no pages has no further process."""
 
     def __init__(self, open_pool: Callable[[], AbstractAsyncContextManager[ParserPool]]) -> None:
         self._open_pool = open_pool

@@ -2,7 +2,8 @@
 
 import asyncpg
 
-from ingestion.ports import Channel, RereadFilter, RereadPage
+from ingestion.ports.events import Channel
+from ingestion.ports.intake import RereadFilter, RereadPage
 from mailroom_common.errors import Rejected
 from mailroom_common.events import AttachmentStored
 from mailroom_common.postgres import DatabaseSession, acquire_session, open_transaction
@@ -52,7 +53,7 @@ _PAGE = f"select document_id, seq {_MATCHING} and seq > $10 order by seq limit $
 
 
 class PgRereads:
-    """`Rereads` of ports.py."""
+    """`Rereads` of ports/intake.py."""
 
     def __init__(self, pool: asyncpg.Pool) -> None:
         self._pool = pool

@@ -20,7 +20,7 @@ from ingestion.domain.document import AttachmentId, DocumentId
 from ingestion.domain.result import build_result
 from ingestion.domain.review import Decision, HistoryKind, Review, ReviewRefused, decide, is_reviewable
 from ingestion.domain.views import build_history_view
-from ingestion.ports import StaleVersion
+from ingestion.ports.reviews import StaleVersion
 from mailroom_common.events import Profile, ResultStatus
 from mailroom_common.outbox import Outbox
 from mailroom_common.postgres import DatabaseSession, acquire_session, open_transaction
@@ -58,7 +58,7 @@ _STANDING = """
 
 
 class PgReviews:
-    """`DocumentReviews` of ports.py."""
+    """`DocumentReviews` of ports/reviews.py."""
 
     def __init__(self, pool: asyncpg.Pool, outbox: Outbox, clock: Callable[[], datetime]) -> None:
         self._pool = pool

@@ -26,7 +26,7 @@ _INVOICE_FIELDS = Invoice().to_json().keys()
 
 
 class LocalTemplateReader:
-    """`TemplateReader` of ports.py."""
+    """`TemplateReader` of ports/templates.py."""
 
     def __init__(self, parser: ReaderRunner) -> None:
         self._parser = parser

@@ -69,7 +69,7 @@ _FINISH = "delete from ingestion.template_lesson where document_id = $1 and vers
 
 
 class PgTemplates:
-    """`Templates` and `Lessons` of ports.py."""
+    """`Templates` and `Lessons` of ports/templates.py."""
 
     def __init__(self, pool: asyncpg.Pool, *, lease: timedelta = _LEASE, max_templates: int = MAX_TEMPLATES) -> None:
         self._pool = pool

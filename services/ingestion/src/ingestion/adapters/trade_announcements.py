@@ -25,7 +25,7 @@ _RAISE = """
 
 
 class PgTradeAnnouncements:
-    """`TradeAnnouncements` of ports.py."""
+    """`TradeAnnouncements` of ports/housekeeping.py."""
 
     def __init__(self, pool: asyncpg.Pool, outbox: Outbox, clock: Callable[[], datetime]) -> None:
         self._pool = pool

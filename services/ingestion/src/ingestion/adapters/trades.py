@@ -7,13 +7,16 @@ from typing import Any
 import asyncpg
 
 from ingestion.adapters.bounded_rows import fetch_bounded
+from ingestion.adapters.list_statement import build_list_statement
 from ingestion.adapters.trade_ledger import lock_ledger, settle_alike
 from ingestion.domain.trade_views import build_trade_decision_view, build_trade_view
-from ingestion.ports import StaleVersion, TradeDecision, TradeDecisionRefused, TradeFilter
+from ingestion.ports.reviews import StaleVersion
+from ingestion.ports.trades import TradeDecision, TradeDecisionRefused, TradeFilter
 from mailroom_common.postgres import DatabaseSession, acquire_session, open_transaction
 
 _MOST_STATEMENTS = 200
 
+_LIST = "select *, octet_length(fields::text) as json_bytes from ingestion.trade"
 _FIND = "select * from ingestion.trade where trade_id = $1 and tenant_id = $2"
 # All statements of a trade, the one that counts first; of a cancellation, of what it takes back.
 _STATEMENTS = """
@@ -30,7 +33,6 @@ _DECIDE = """
     values ($1, $2, $3, $4, $5, $6, $7)
 """
 _RAISE_VERSION = "update ingestion.trade set version = version + 1, updated_at = clock_timestamp() where trade_id = $1"
-
 
 _SEQ_BITS = 63
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -71,7 +73,7 @@ def read_position(wanted: TradeFilter, position: int) -> tuple[Any, ...]:
 
 
 class PgTradeLedger:
-    """`TradeLedger` of ports.py."""
+    """`TradeLedger` of ports/trades.py."""
 
     def __init__(self, pool: asyncpg.Pool) -> None:
         self._pool = pool
@@ -79,7 +81,9 @@ class PgTradeLedger:
     async def list_trades(
         self, tenant_id: str, wanted: TradeFilter, *, before: int | None, limit: int
     ) -> tuple[list[dict[str, Any]], int | None]:
-        statement, values = _build_list(tenant_id, wanted, before, limit + 1)
+        statement, values = build_list_statement(
+            _LIST, tenant_id, _list_conditions(wanted, before), limit + 1, order=_list_order(wanted)
+        )
         rows, has_more = await fetch_bounded(self._pool, statement, *values)
         page = rows[:limit]
         has_more = has_more or len(rows) > limit
@@ -157,29 +161,7 @@ async def _find_usual_others(conn: DatabaseSession, row: Any, decision: TradeDec
     return [other["trade_id"] for other in await _list_statements(conn, row) if other["trade_id"] != row["trade_id"]]
 
 
-def _build_list(tenant_id: str, wanted: TradeFilter, before: int | None, limit: int) -> tuple[str, list[Any]]:
-    """A condition for what is given only, so that each has its index."""
-    values: list[Any] = [tenant_id]
-    conditions = ["tenant_id = $1"]
-    for condition, value in _list_conditions(wanted):
-        if value is not None:
-            values.append(value)
-            conditions.append(condition.format(f"${len(values)}"))
-    if before is not None:
-        at = read_position(wanted, before)
-        places = ", ".join(f"${len(values) + number}" for number in range(1, len(at) + 1))
-        conditions.append(f"({', '.join(_list_order(wanted))}) < ({places})")
-        values.extend(at)
-    values.append(limit)
-    order = ", ".join(f"{column} desc" for column in _list_order(wanted))
-    statement = (
-        f"select *, octet_length(fields::text) as json_bytes from ingestion.trade "  # noqa: S608  # ours
-        f"where {' and '.join(conditions)} order by {order} limit ${len(values)}"
-    )
-    return statement, values
-
-
-def _list_conditions(wanted: TradeFilter) -> Iterator[tuple[str, Any]]:
+def _list_conditions(wanted: TradeFilter, before: int | None) -> Iterator[tuple[str, Any]]:
     yield "document_id = {}", wanted.document_id
     yield "doc_source_id = {}", wanted.doc_source_id
     yield "state = {}", wanted.state
@@ -190,3 +172,6 @@ def _list_conditions(wanted: TradeFilter) -> Iterator[tuple[str, Any]]:
     yield "order_id = {}", wanted.order_id
     # Of trades that count; what no order was looked for yet has none.
     yield "state = 'counted' and coalesce(order_match, 'unmatched') = {}", wanted.order_match
+    order = _list_order(wanted)
+    places = ", ".join("{}" for _ in order)
+    yield f"({', '.join(order)}) < ({places})", None if before is None else read_position(wanted, before)

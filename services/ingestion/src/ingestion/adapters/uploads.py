@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import asyncpg
 
-from ingestion.ports import SweptUpload
+from ingestion.ports.housekeeping import SweptUpload
 from mailroom_common.blobs import BlobStore
 from mailroom_common.errors import Rejected, Unavailable
 from mailroom_common.logs import get_logger
@@ -31,7 +31,7 @@ _POSTPONE = "update ingestion.upload set delete_failed_at = now() where attachme
 
 
 class PgManualUploads:
-    """`ManualUploads` of ports.py."""
+    """`ManualUploads` of ports/intake.py."""
 
     def __init__(self, pool: asyncpg.Pool) -> None:
         self._pool = pool
@@ -48,7 +48,7 @@ class PgManualUploads:
 
 
 class UploadSweeper:
-    """`UnfinishedUploads` of ports.py."""
+    """`UnfinishedUploads` of ports/housekeeping.py."""
 
     def __init__(self, pool: asyncpg.Pool, blobs: BlobStore, *, max_duration: timedelta = _MAX_DURATION) -> None:
         self._pool = pool

@@ -8,7 +8,7 @@ from fastapi import Query
 
 from ingestion.domain.reasons import parse_reason
 from ingestion.domain.search_words import fold_words
-from ingestion.ports import DocumentFilter
+from ingestion.ports.documents import DocumentFilter
 from mailroom_common.api_requests import DocSourceFilter
 from mailroom_common.events import Profile, ResultStatus
 from mailroom_common.web import HTTPProblem

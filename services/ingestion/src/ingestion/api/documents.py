@@ -14,7 +14,7 @@ from ingestion.api.document_filter import read_filter
 from ingestion.api.examples import DOCUMENT_EXAMPLE, LIST_EXAMPLE
 from ingestion.domain.archive import sanitize_file_stem
 from ingestion.domain.transcript import CONTAINER_EXTENSIONS, EXTENSIONS
-from ingestion.ports import DocumentCatalog, DocumentFilter, StoredContent
+from ingestion.ports.documents import DocumentCatalog, DocumentFilter, StoredContent
 from mailroom_common.api_requests import refuse_unknown_parameters
 from mailroom_common.auth import APIKeys, Caller, Role, require_role
 from mailroom_common.blobs import BlobStore, compute_sha256

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Request
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
 from ingestion.domain.document import format_rfc3339
-from ingestion.ports import Channel, ChannelSignals, EventLog, EventTickets
+from ingestion.ports.events import Channel, ChannelSignals, EventLog, EventTickets
 from mailroom_common.api_requests import refuse_unknown_parameters
 from mailroom_common.auth import APIKeys, Caller, Role, require_role
 from mailroom_common.errors import Retryable

@@ -8,8 +8,9 @@ from typing import Annotated
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from ingestion.api.trade_fields import ISIN, SecurityCode, TradeCurrency
+from ingestion.domain.pending_order import OrderTerms
 from ingestion.domain.trade import Direction
-from ingestion.ports import NewOrder
+from mailroom_common.web import describe_mistake
 
 _FIRST_DAY, _LAST_DAY = date(1970, 1, 1), date(2199, 12, 31)
 
@@ -67,17 +68,17 @@ class NewOrderRequest(BaseModel):
             raise ValueError("valid_until is before ordered_on")
         return self
 
-    def to_order(self) -> NewOrder:
-        return NewOrder(**{name: getattr(self, name) for name in type(self).model_fields})
+    def to_order(self) -> OrderTerms:
+        return OrderTerms(**{name: getattr(self, name) for name in type(self).model_fields})
 
 
-def parse_row(row: Mapping[str, str | None]) -> NewOrder | list[tuple[str | None, str]]:
+def parse_row(row: Mapping[str, str | None]) -> OrderTerms | list[tuple[str | None, str]]:
     """The order of a line, or each column with what is wrong with it; None where it is of several."""
     try:
         given = {name: value for name, value in row.items() if value is not None}
         return NewOrderRequest.model_validate(given).to_order()
     except ValidationError as error:
         return [
-            (str(mistake["loc"][0]) if mistake["loc"] else None, mistake["msg"].removeprefix("Value error, "))
+            (str(mistake["loc"][0]) if mistake["loc"] else None, describe_mistake(mistake))
             for mistake in error.errors(include_url=False, include_input=False)
         ]

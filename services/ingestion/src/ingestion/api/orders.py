@@ -13,18 +13,13 @@ from ingestion.api.order_fields import NewOrderRequest, parse_row
 from ingestion.api.trade_examples import ORDER_EXAMPLE, ORDERS_EXAMPLE, STORED_EXAMPLE, TRADE_EXAMPLE
 from ingestion.api.versions import parse_version
 from ingestion.domain.order_csv import OrderCSVReader
-from ingestion.domain.order_matching import OrderState
-from ingestion.ports import (
-    NewOrder,
-    OrderFilter,
-    PendingOrders,
-    StaleVersion,
-    TradeDecisionRefused,
-    TradeLedger,
-)
+from ingestion.domain.pending_order import OrderState, OrderTerms
+from ingestion.ports.orders import OrderFilter, PendingOrders
+from ingestion.ports.reviews import StaleVersion
+from ingestion.ports.trades import TradeDecisionRefused, TradeLedger
 from mailroom_common.api_requests import refuse_unknown_parameters
 from mailroom_common.auth import APIKeys, Caller, Role, require_role
-from mailroom_common.web import HTTPProblem, ListPage
+from mailroom_common.web import HTTPProblem, ListPage, describe_mistake
 
 MAX_FILE_BYTES = 4 * 1024 * 1024
 MAX_ORDER_BYTES = 16 * 1024
@@ -150,7 +145,7 @@ def _add_decision(router: APIRouter, orders: PendingOrders, ledger: TradeLedger,
         return trade
 
 
-async def _read_order(chunks: AsyncIterator[bytes]) -> list[NewOrder]:
+async def _read_order(chunks: AsyncIterator[bytes]) -> list[OrderTerms]:
     body = bytearray()
     async for chunk in chunks:
         body += chunk
@@ -160,14 +155,14 @@ async def _read_order(chunks: AsyncIterator[bytes]) -> list[NewOrder]:
         return [NewOrderRequest.model_validate_json(bytes(body)).to_order()]
     except ValidationError as error:
         mistakes = [
-            {"loc": ["body", *(str(step) for step in mistake["loc"])], "msg": mistake["msg"]}
+            {"loc": ["body", *(str(step) for step in mistake["loc"])], "msg": describe_mistake(mistake)}
             for mistake in error.errors(include_url=False, include_input=False)
         ]
         raise HTTPProblem(422, "The request is not valid", errors=mistakes) from error
 
 
-async def _read_file(chunks: AsyncIterator[bytes]) -> list[NewOrder]:
-    reader = OrderCSVReader[NewOrder](parse_row)
+async def _read_file(chunks: AsyncIterator[bytes]) -> list[OrderTerms]:
+    reader = OrderCSVReader[OrderTerms](parse_row)
     async for chunk in chunks:
         reader.feed_bytes(chunk)
         if reader.is_beyond_limit:

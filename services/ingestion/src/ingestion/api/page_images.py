@@ -8,7 +8,8 @@ from fastapi import APIRouter, Depends, Header, Path, Response
 from ingestion.api.documents import DocumentId, not_found
 from ingestion.domain.page_picture import DRAWING, DrawnPage
 from ingestion.domain.transcript import EXTENSIONS
-from ingestion.ports import DocumentBlobs, DocumentCatalog, PageDrawing, StoredContent
+from ingestion.ports.blobs import DocumentBlobs
+from ingestion.ports.documents import DocumentCatalog, PageDrawing, StoredContent
 from mailroom_common.api_requests import refuse_unknown_parameters
 from mailroom_common.auth import APIKeys, Caller, Role, require_role
 from mailroom_common.blobs import BlobNotFound

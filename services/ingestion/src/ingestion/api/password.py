@@ -13,7 +13,8 @@ from ingestion.domain.document_password import (
     NoPasswordNeeded,
     TooManyPasswords,
 )
-from ingestion.ports import DocumentCatalog, DocumentPasswords
+from ingestion.ports.documents import DocumentCatalog
+from ingestion.ports.reviews import DocumentPasswords
 from mailroom_common.api_requests import refuse_unknown_parameters
 from mailroom_common.auth import APIKeys, Caller, Role, require_role
 from mailroom_common.web import HTTPProblem

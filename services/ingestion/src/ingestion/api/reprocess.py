@@ -8,7 +8,8 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstrai
 
 from ingestion.api.documents import decode_cursor, encode_cursor, not_found
 from ingestion.domain.reasons import parse_reason
-from ingestion.ports import DocumentCatalog, RereadFilter, Rereads
+from ingestion.ports.documents import DocumentCatalog
+from ingestion.ports.intake import RereadFilter, Rereads
 from mailroom_common.api_requests import refuse_unknown_parameters
 from mailroom_common.auth import APIKeys, Caller, Role, require_role
 from mailroom_common.events import ResultStatus

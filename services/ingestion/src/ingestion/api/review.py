@@ -15,7 +15,8 @@ from ingestion.api.trade_fields import MAX_TRADES, CorrectedTrade
 from ingestion.api.versions import parse_version
 from ingestion.domain.invoice import Invoice, InvoiceLine, LineAmounts
 from ingestion.domain.review import Review, ReviewAction, ReviewRefused
-from ingestion.ports import DocumentCatalog, DocumentReviews, StaleVersion
+from ingestion.ports.documents import DocumentCatalog
+from ingestion.ports.reviews import DocumentReviews, StaleVersion
 from mailroom_common.api_requests import refuse_unknown_parameters
 from mailroom_common.auth import APIKeys, Caller, Role, require_role
 from mailroom_common.web import HTTPProblem, ListPage

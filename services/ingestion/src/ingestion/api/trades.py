@@ -1,9 +1,9 @@
 """`GET /trades` and what people decide about them. A trade of another tenant does not exist for the caller."""
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import date
 from enum import StrEnum
+from functools import partial
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -12,19 +12,20 @@ from fastapi.responses import StreamingResponse
 from pydantic import AwareDatetime, BaseModel, ConfigDict, StringConstraints
 
 from ingestion.api.documents import decode_cursor, encode_cursor
+from ingestion.api.export_streams import EXPORT_RESPONSES, FormatParameter, Page, answer_with_export, stream_pages
 from ingestion.api.trade_examples import TRADE_EXAMPLE, TRADES_EXAMPLE
 from ingestion.api.versions import parse_version
 from ingestion.domain.export import ExportFormat
 from ingestion.domain.order_matching import OrderMatch
 from ingestion.domain.trade_ledger import TradeState
 from ingestion.domain.trade_views import write_trade, write_trade_header
-from ingestion.ports import StaleVersion, TradeDecision, TradeDecisionRefused, TradeFilter, TradeLedger
+from ingestion.ports.reviews import StaleVersion
+from ingestion.ports.trades import TradeDecision, TradeDecisionRefused, TradeFilter, TradeLedger
 from mailroom_common.api_requests import DocSourceFilter, refuse_unknown_parameters
 from mailroom_common.auth import APIKeys, Caller, Role, require_role
 from mailroom_common.web import HTTPProblem, ListPage
 
 _PAGE = 500  # trades of an export at a time
-_MEDIA_TYPES = {ExportFormat.CSV: "text/csv; charset=utf-8; header=present", ExportFormat.JSONL: "application/x-ndjson"}
 
 TradeId = Annotated[UUID, Path(description="Id of the trade.")]
 
@@ -157,47 +158,21 @@ def _add_export(router: APIRouter, ledger: TradeLedger, keys: APIKeys) -> None:
         "/trades/export",
         summary="The trades that count, newest first, as CSV or JSON Lines",
         response_class=StreamingResponse,
-        responses={200: {"content": {"text/csv": {}, "application/x-ndjson": {}}}},
+        responses=EXPORT_RESPONSES,
     )
     async def export_trades(
         caller: viewer,
         wanted: Annotated[TradeFilter, Depends(read_trade_filter)],
-        export_format: Annotated[ExportFormat, Query(alias="format")] = ExportFormat.CSV,
+        export_format: FormatParameter = ExportFormat.CSV,
     ) -> StreamingResponse:
         """Without `state` those that are to be booked; with it those of that state."""
-        lines = stream_trades(ledger, caller.tenant_id, wanted, export_format)
-        # The first page before the answer begins: afterwards a database that is away could not be told by its status.
-        first = await anext(lines)
-        return StreamingResponse(
-            _chain(first, lines),
-            media_type=_MEDIA_TYPES[export_format],
-            headers={
-                "Content-Disposition": f'attachment; filename="trades.{export_format.value}"',
-                "Cache-Control": "private, no-store",
-                "X-Content-Type-Options": "nosniff",
-            },
-        )
+        in_state = wanted if wanted.state is not None else replace(wanted, state=TradeState.COUNTED)
 
+        async def list_page(before: int | None) -> Page:
+            return await ledger.list_trades(caller.tenant_id, in_state, before=before, limit=_PAGE)
 
-async def stream_trades(
-    ledger: TradeLedger, tenant_id: str, wanted: TradeFilter, export_format: ExportFormat
-) -> AsyncIterator[bytes]:
-    """A page at a time, as documents are exported."""
-    counted = wanted if wanted.state is not None else replace(wanted, state=TradeState.COUNTED)
-    before: int | None = None
-    head = write_trade_header(export_format)
-    while True:
-        items, before = await ledger.list_trades(tenant_id, counted, before=before, limit=_PAGE)
-        yield head + b"".join(write_trade(export_format, item) for item in items)
-        head = b""
-        if before is None:
-            return
-
-
-async def _chain(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    yield first
-    async for lines in rest:
-        yield lines
+        pages = stream_pages(list_page, write_trade_header(export_format), partial(write_trade, export_format))
+        return await answer_with_export("trades", export_format, pages)
 
 
 async def _find_trade(ledger: TradeLedger, caller: Caller, trade_id: UUID, response: Response) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from ingestion.api.examples import UPLOAD_EXAMPLE
 from ingestion.api.form_file import MAX_FORM_BYTES, BadForm, FormFile, find_boundary, read_form_file
 from ingestion.domain.upload import MAX_UPLOAD_BYTES, NewUpload
 from ingestion.handlers.upload_document import DocumentUploader, UnknownContent, UploadTooLarge
-from ingestion.ports import DocumentCatalog
+from ingestion.ports.documents import DocumentCatalog
 from mailroom_common.api_requests import refuse_unknown_parameters
 from mailroom_common.auth import APIKeys, Caller, Role, require_role
 from mailroom_common.events import Profile

@@ -34,7 +34,7 @@ from ingestion.api.upload import BODY_LIMITS, build_upload_router
 from ingestion.app.page_pool import open_page_pool
 from ingestion.handlers.record_attachment import AttachmentRecorder
 from ingestion.handlers.upload_document import DocumentUploader
-from ingestion.ports import Channel
+from ingestion.ports.events import Channel
 from ingestion.settings import DocumentsAPISettings
 from mailroom_common.auth import APIKeys
 from mailroom_common.blobs import open_blob_store

@@ -8,7 +8,7 @@ from secrets import token_hex
 from ingestion.adapters.page_checker import ParserPageChecker
 from ingestion.adapters.reader_runner import ReaderRunner
 from ingestion.handlers.assist_reading import ModelLimits, ReadingAssistant
-from ingestion.ports import LanguageModel, ModelBudget
+from ingestion.ports.language_model import LanguageModel, ModelBudget
 from ingestion.settings import LanguageModelSettings
 
 

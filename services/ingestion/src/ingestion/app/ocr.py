@@ -20,6 +20,7 @@ def build_ocr_reader(
         max_pages=settings.ocr_pages,
         languages=settings.ocr_language_list,
         cpu_s=settings.ocr_cpu_s,
+        wall_s=settings.ocr_wall_s,
     )
 
 

@@ -30,7 +30,7 @@ from ingestion.domain.transcript import Transcript
 from ingestion.handlers.assist_reading import ReadingAssistant
 from ingestion.handlers.read_document import ReadingPurpose
 from ingestion.handlers.read_pictures import read_document_with_pictures
-from ingestion.ports import FetchedFile
+from ingestion.ports.blobs import FetchedFile
 from ingestion.settings import LanguageModelSettings, OCRSettings
 from mailroom_common.errors import SettingsError
 from mailroom_common.events import Profile
@@ -167,12 +167,17 @@ async def read_file(
 ) -> dict[str, Any]:
     """What the worker would make of a file, or `error`: why the file could not be opened. `ocr`, `second` None: off."""
     if (error := _find_error(file)) is not None:
-        return {"file": str(file), "error": error}
+        return {"file": _show_path(file), "error": error}
     begun = time.perf_counter()
     outcome, transcript = await _read_confined(pool, ocr, file, profile)
     if second is not None and transcript is not None and outcome.reason is not ReviewReason.OCR_UNCERTAIN:
         outcome = await second.read_again(file, profile, outcome, transcript)
     return _describe(file, outcome, transcript, time.perf_counter() - begun, with_text=with_text)
+
+
+def _show_path(file: Path) -> str:
+    """Bytes of a name that are no UTF-8, which no JSON holds, are escaped."""
+    return str(file).encode("utf-8", "backslashreplace").decode()
 
 
 def _find_error(file: Path) -> str | None:
@@ -206,7 +211,7 @@ def _describe(
     file: Path, outcome: DocumentOutcome, transcript: Transcript | None, seconds: float, *, with_text: bool
 ) -> dict[str, Any]:
     described: dict[str, Any] = {
-        "file": str(file),
+        "file": _show_path(file),
         "status": outcome.status.value,
         "reason": outcome.reason,
         "document_type": outcome.document_type,

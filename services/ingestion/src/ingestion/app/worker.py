@@ -38,7 +38,11 @@ from ingestion.handlers.assist_reading import ReadingAssistant
 from ingestion.handlers.learn_template import TemplateTeacher
 from ingestion.handlers.process_document import DocumentProcessor
 from ingestion.handlers.record_attachment import AttachmentRecorder
-from ingestion.ports import Channel, DocumentBlobs, DocumentLeases, DocumentReaders, Templates
+from ingestion.ports.blobs import DocumentBlobs
+from ingestion.ports.events import Channel
+from ingestion.ports.leases import DocumentLeases
+from ingestion.ports.readers import DocumentReaders
+from ingestion.ports.templates import Templates
 from ingestion.settings import WorkerSettings
 from ingestion.worker_loops import (
     run_backlog_report,

@@ -89,7 +89,9 @@ def _list_unread(
     transcript: Transcript, read: ReadPages, by_page: Mapping[int, Sequence[TextLine]], *, is_all: bool
 ) -> list[ReviewReason]:
     unread = [reason for reason in transcript.unread if reason not in _PICTURED]
-    if doubtful := [page for page in read.pages if page not in read.blank and not _is_readable(by_page[page])]:
+    # Of a page that was cut before any of its text was read, nobody knows whether it has letters.
+    silent = {*read.blank, *(page for page in read.cut if not by_page[page])}
+    if doubtful := [page for page in read.pages if page not in silent and not _is_readable(by_page[page])]:
         has_text = any(by_page[page] for page in doubtful)
         without_text = ReviewReason.NO_TEXT_LAYER if transcript.content_type == PDF else ReviewReason.IMAGE_NEEDS_OCR
         unread.insert(0, ReviewReason.OCR_UNCERTAIN if has_text else without_text)

@@ -5,23 +5,12 @@ import csv
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from ingestion.domain.pending_order import ORDER_FIELDS
+
 MAX_ROWS = 10_000
 MAX_ERRORS = 100
 MAX_LINE_CHARACTERS = 4_000
 
-COLUMNS = (
-    "external_id",
-    "direction",
-    "quantity",
-    "isin",
-    "wkn",
-    "ticker",
-    "account",
-    "limit_price",
-    "currency",
-    "ordered_on",
-    "valid_until",
-)
 REQUIRED_COLUMNS = ("external_id", "direction", "quantity", "ordered_on")
 
 T = TypeVar("T")
@@ -64,7 +53,7 @@ class OrderCSVReader(Generic[T]):
         try:
             self._rest += self._decoder.decode(chunk, is_last)
         except UnicodeDecodeError:
-            self._stop(LineError(self._line + 1, None, "this is no UTF-8"))
+            self._stop(LineError(self._line + 1, None, "this is no UTF-8: save the file as CSV UTF-8"))
             return
         *lines, self._rest = self._rest.split("\n")
         if is_last and self._rest:
@@ -95,9 +84,9 @@ class OrderCSVReader(Generic[T]):
         self._delimiter = ";" if line.count(";") > line.count(",") else ","
         names = [name.strip().lower() for name in self._split(line) or []]
         self._header = names
-        mistakes = [LineError(1, name[:50], "there is no such column") for name in names if name not in COLUMNS]
+        mistakes = [LineError(1, name[:50], "there is no such column") for name in names if name not in ORDER_FIELDS]
         mistakes += [LineError(1, name, "the column is missing") for name in REQUIRED_COLUMNS if name not in names]
-        mistakes += [LineError(1, name, "the column is there twice") for name in COLUMNS if names.count(name) > 1]
+        mistakes += [LineError(1, name, "the column is there twice") for name in ORDER_FIELDS if names.count(name) > 1]
         for mistake in mistakes[:MAX_ERRORS]:
             self._stop(mistake)
 

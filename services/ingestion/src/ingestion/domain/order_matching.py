@@ -5,23 +5,16 @@ The result follows from the sets of orders and trades, so it is the same whichev
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, timedelta
+from datetime import timedelta
 from decimal import Decimal
 from enum import StrEnum
 
+from ingestion.domain.pending_order import PendingOrder
 from ingestion.domain.trade import Direction, Trade
 from ingestion.domain.trade_matching import compact_text, have_same_account, have_same_instrument
 
 MAX_CANDIDATES = 20  # shown of a trade that several orders fit
 MAX_TOLERATED_DAYS = 31
-
-
-class OrderState(StrEnum):
-    """How much of a pending order was executed, as far as trades are known."""
-
-    UNMATCHED = "unmatched"  # no trade is linked to it
-    PARTIAL = "partial"  # trades make up less than its quantity
-    FILLED = "filled"  # trades make up its quantity, within the tolerance
 
 
 class OrderMatch(StrEnum):
@@ -53,29 +46,6 @@ class OrderTolerances:
     def find_tolerance(self, tenant_id: str, doc_source_id: str) -> OrderTolerance:
         names = (doc_source_id, tenant_id, "*")
         return next((self.by_name[name] for name in names if name in self.by_name), OrderTolerance())
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PendingOrder:
-    """`executed` is what trades that are not looked at here have executed of it already."""
-
-    order_id: str
-    external_id: str
-    direction: Direction
-    quantity: Decimal
-    ordered_on: date
-    valid_until: date | None = None
-    isin: str | None = None
-    wkn: str | None = None
-    ticker: str | None = None
-    account: str | None = None
-    limit_price: Decimal | None = None
-    currency: str | None = None
-    executed: Decimal = Decimal(0)
-
-    @property
-    def as_trade(self) -> Trade:
-        return Trade(isin=self.isin, wkn=self.wkn, ticker=self.ticker, account=self.account)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,10 +174,3 @@ def _keeps_limit(trade: Trade, order: PendingOrder, tolerance: OrderTolerance) -
     if order.direction is Direction.BUY:
         return trade.price <= order.limit_price + allowance
     return trade.price >= order.limit_price - allowance
-
-
-def find_order_state(order: PendingOrder, executed: Decimal, slack: Decimal) -> OrderState:
-    """`executed` is what all trades have executed of it."""
-    if not executed:
-        return OrderState.UNMATCHED
-    return OrderState.FILLED if executed >= order.quantity - slack else OrderState.PARTIAL

@@ -20,6 +20,7 @@ class ReviewReason(StrEnum):
     TRADE_CANCELLED = "trade_cancelled"  # it takes a trade back, which a person has to find
     PAGE_AND_XML_DISAGREE = "page_and_xml_disagree"  # the page of an e-invoice contradicts its XML
     IBAN_CHANGED = "iban_changed"  # to be paid to an account that is new for a supplier who is known with another one
+    IBAN_NOT_ON_PAGE = "iban_not_on_page"  # only the XML names the account, and it is not known to be the supplier's
     EXTRACTION_TOO_LARGE = "extraction_too_large"  # more lines, or longer texts, than a result can carry
     PASSWORD_REQUIRED = "password_required"  # it is locked, and nobody has given its password  # noqa: S105
     PASSWORD_WRONG = "password_wrong"  # it is locked, and the password that was given does not open it  # noqa: S105

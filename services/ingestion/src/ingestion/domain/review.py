@@ -8,7 +8,7 @@ from typing import Any
 from ingestion.domain.document import FINAL_STATUSES, DocumentOutcome
 from ingestion.domain.invoice import INVOICE, Invoice
 from ingestion.domain.layout_template import TEMPLATE_EVIDENCE
-from ingestion.domain.reasons import DocumentSkipReason
+from ingestion.domain.reasons import DocumentSkipReason, ReviewReason
 from ingestion.domain.routing import Extraction, route_extraction
 from ingestion.domain.supplier_accounts import KNOWN_IBANS
 from ingestion.domain.trade import CONTRACT_NOTE, TRADE_DOCUMENT_TYPES
@@ -21,6 +21,9 @@ _NO_READER = "review"
 # What the page says beside the XML, a language model beside the rules, earlier documents beside the account: settled
 # by a decision.
 _NOT_FIELDS = frozenset({"page_values", "model_values", "template_values", TEMPLATE_EVIDENCE, KNOWN_IBANS})
+
+# The account may be another one than a person sees who looks at the page.
+_DOUBTS_OF_ACCOUNT = frozenset({ReviewReason.IBAN_NOT_ON_PAGE, ReviewReason.TEXT_NOT_VISIBLE})
 
 
 class ReviewAction(StrEnum):
@@ -122,9 +125,24 @@ def _correct(review: Review, standing: DocumentOutcome, profile: Profile, read: 
     if not changes:
         raise ReviewRefused("The document says this already: confirm it where that is what you mean.")
     reader = standing.reader or _NO_READER
-    routed = route_extraction(Extraction(document_type, given, standing.confidence or 0.0, reader))
+    extraction = Extraction(document_type, given, standing.confidence or 0.0, reader)
+    routed = route_extraction(_keep_account_doubt(extraction, review, standing))
     outcome = replace(routed, confidence=standing.confidence, archive_path=standing.archive_path)
     return Decision(HistoryKind.CORRECTED, outcome, tuple(changes))
+
+
+def _keep_account_doubt(extraction: Extraction, review: Review, standing: DocumentOutcome) -> Extraction:
+    """Who corrects another field has not said that the account is right, which somebody may have put where no person
+    sees it: that is said by naming it, or by confirming."""
+    if "iban" in review.fields or extraction.fields.get("iban") is None:
+        return extraction
+    on_page = (standing.extraction or {}).get("page_values") or {}
+    if standing.reason is ReviewReason.PAGE_AND_XML_DISAGREE and "iban" in on_page:
+        fields = {**extraction.fields, "page_values": {"iban": on_page["iban"]}}
+        return replace(extraction, fields=fields, doubts=("iban",))
+    if isinstance(standing.reason, ReviewReason) and standing.reason in _DOUBTS_OF_ACCOUNT:
+        return replace(extraction, unseen=standing.reason)
+    return extraction
 
 
 def _choose_document_type(review: Review, standing: DocumentOutcome, profile: Profile) -> str:

@@ -10,6 +10,7 @@ from ingestion.domain.document import DocumentOutcome
 from ingestion.domain.evidence import EvidenceBox
 from ingestion.domain.invoice import Invoice
 from ingestion.domain.reasons import DocumentSkipReason, ReviewReason, parse_reason
+from ingestion.domain.supplier_accounts import fold_look_of_name
 from ingestion.domain.trade import TRADE_DOCUMENT_TYPES
 from ingestion.domain.trade_routing import find_trade_review_reason
 from ingestion.domain.transcript import CONTAINER_EXTENSIONS, PDF, Transcript
@@ -21,6 +22,9 @@ _REQUIRED_FIELDS = ("supplier_name", "invoice_number", "issue_date", "currency",
 # An XML that cannot be read, or is one of several, may say something else than what was read, and be paid by.
 # So may a page whose letters nobody sees.
 _FOR_A_PERSON = frozenset({ReviewReason.XML_UNREADABLE, ReviewReason.SEVERAL_E_INVOICES, ReviewReason.TEXT_NOT_VISIBLE})
+
+# These may go without anybody's help: the copy that is missing would be forgotten with them.
+_WEIGH_LESS_THAN_A_COPY = frozenset({ReviewReason.NO_READER_YET, ReviewReason.IBAN_NOT_ON_PAGE})
 
 # Kafka takes records of 1 MB, and a result is more than its extraction.
 _MAX_EXTRACTION_BYTES = 800_000
@@ -94,7 +98,7 @@ def route_archive_refusal(outcome: DocumentOutcome) -> DocumentOutcome:
 
     A doubt about what was read stays the reason, since it needs that person more.
     """
-    if outcome.status is ResultStatus.NEEDS_REVIEW and outcome.reason is not ReviewReason.NO_READER_YET:
+    if outcome.status is ResultStatus.NEEDS_REVIEW and outcome.reason not in _WEIGH_LESS_THAN_A_COPY:
         return outcome
     return replace(outcome, status=ResultStatus.NEEDS_REVIEW, reason=ReviewReason.ARCHIVE_REFUSED)
 
@@ -125,6 +129,12 @@ def route_extraction(extraction: Extraction, unread: Sequence[ReviewReason] = ()
     )
 
 
+def _is_field_missing(fields: Mapping[str, Any]) -> bool:
+    # A name without a letter names nobody, whose account could then be compared with none.
+    names_nobody = not fold_look_of_name(str(fields.get("supplier_name") or ""))
+    return names_nobody or any(fields.get(name) is None for name in _REQUIRED_FIELDS)
+
+
 def _find_review_reason(extraction: Extraction, unread: Sequence[ReviewReason]) -> ReviewReason | None:
     if extraction.document_type in TRADE_DOCUMENT_TYPES:
         return find_trade_review_reason(extraction.fields, extraction.doubts, unread) or extraction.unseen
@@ -132,10 +142,11 @@ def _find_review_reason(extraction: Extraction, unread: Sequence[ReviewReason]) 
         return ReviewReason.PAGE_AND_XML_DISAGREE
     if (trouble := next((reason for reason in unread if reason in _FOR_A_PERSON), None)) is not None:
         return trouble
-    if extraction.unseen is not None:
+    # Of an account that only the XML names nothing else is doubted, so it is the last that is looked at.
+    if extraction.unseen is not None and extraction.unseen is not ReviewReason.IBAN_NOT_ON_PAGE:
         return extraction.unseen
-    if any(extraction.fields.get(name) is None for name in _REQUIRED_FIELDS):
+    if _is_field_missing(extraction.fields):
         return next(iter(unread), ReviewReason.FIELDS_MISSING)
     if Invoice.from_json(extraction.fields).totals_add_up() is False:
         return ReviewReason.TOTALS_DO_NOT_ADD_UP
-    return None
+    return extraction.unseen

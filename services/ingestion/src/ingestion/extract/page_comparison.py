@@ -15,6 +15,7 @@ from ingestion.domain.transcript import TextLine, Transcript
 from ingestion.extract import values
 from ingestion.extract.layout_rules import limit_lines, read_invoice
 from ingestion.extract.supplier import find_supplier_name, normalize_name
+from ingestion.extract.tax_ids import compare_tax_ids
 
 # A page of these cannot be held against anything.
 _PAGE_IS_NOT_SHOWN = frozenset({ReviewReason.NO_TEXT_LAYER, ReviewReason.TEXT_GARBLED, ReviewReason.FORM_NOT_READ})
@@ -40,7 +41,7 @@ def _prints_what_is_paid(invoice: Invoice, transcript: Transcript) -> bool:
         bool(number)
         and number in _strip_punctuation(text)
         and invoice.total_gross in amounts
-        and (invoice.iban is None or _names_account(invoice.iban, text))
+        and (invoice.iban is None or names_account(invoice.iban, text))
     )
 
 
@@ -79,7 +80,7 @@ def _list_other_values(invoice: Invoice, printed: Invoice) -> Iterator[str]:
     """Fields that the page names, and names otherwise."""
     if invoice.currency and printed.currency and invoice.currency != printed.currency:
         yield "currency"
-    if invoice.vat_id and printed.vat_id and _strip_punctuation(invoice.vat_id) != _strip_punctuation(printed.vat_id):
+    if invoice.vat_id and printed.vat_id and not compare_tax_ids(invoice.vat_id, printed.vat_id):
         yield "vat_id"
     if printed.totals_add_up():
         for name in ("total_gross", "total_net", "total_tax"):
@@ -102,13 +103,13 @@ _WRITTEN_IBAN = re.compile(r"\bIBAN\b\W{0,3}([A-Z]{2}\d{2}(?:[ \u00a0]?[A-Z0-9])
 
 def _may_be_paid_to(iban: str, page: Sequence[TextLine], text: str) -> bool:
     """Whether the page names this account, or none at all."""
-    if _names_account(iban, text):
+    if names_account(iban, text):
         return True
     # Written with a wrong check digit it is another account as well.
     return not any(_WRITTEN_IBAN.search(line.text) or next(values.find_ibans(line.text), None) for line in page)
 
 
-def _names_account(iban: str, text: str) -> bool:
+def names_account(iban: str, text: str) -> bool:
     return iban.upper() in re.sub(r"[\s\u00a0]", "", text).upper()
 
 

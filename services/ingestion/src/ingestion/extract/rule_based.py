@@ -18,7 +18,11 @@ from ingestion.extract.document_parts import (
     split_parts,
 )
 from ingestion.extract.ocr_certainty import find_uncertain_fields, was_read_by_ocr
-from ingestion.extract.page_comparison import find_contradictions, find_reason_for_no_comparison
+from ingestion.extract.page_comparison import (
+    find_contradictions,
+    find_reason_for_no_comparison,
+    names_account,
+)
 from mailroom_common.parser import JSON
 
 LAYOUT_READER = "layout-rules/1"
@@ -70,13 +74,16 @@ def _extract_from_xml(transcript: Transcript, e_invoice: Mapping[str, Any]) -> J
     contradictions: dict[str, Any] = {}
     for page in [] if unseen else pages:
         contradictions = find_contradictions(invoice, page) | contradictions
+    confidence = 0.5 if contradictions or unseen else 1.0
+    if unseen is None and invoice.iban and not any(names_account(invoice.iban, page.text) for page in pages):
+        unseen = ReviewReason.IBAN_NOT_ON_PAGE  # read exactly, and seen by nobody
     extraction = invoice.to_json()
     # Both values are shown to whoever decides.
     extraction |= {"page_values": contradictions} if contradictions else {}
     return {
         "document_type": e_invoice["document_type"],
         "extraction": extraction,
-        "confidence": 0.5 if contradictions or unseen else 1.0,
+        "confidence": confidence,
         "doubts": list(contradictions),
         "unseen": unseen,
         "reader": E_INVOICE_READER,

@@ -13,7 +13,8 @@ from ingestion.domain.archive import (
     is_archived,
 )
 from ingestion.domain.document import DocumentLease, DocumentOutcome
-from ingestion.ports import DocumentBlobs, DocumentLeases, FetchedFile
+from ingestion.ports.blobs import DocumentBlobs, FetchedFile
+from ingestion.ports.leases import DocumentLeases
 from mailroom_common.errors import MailroomError, Rejected, Unavailable
 from mailroom_common.logs import get_logger
 from mailroom_common.metrics import INGESTION_ARCHIVE_COPIES

@@ -15,7 +15,8 @@ from ingestion.domain.model_trade_question import build_trade_question
 from ingestion.domain.model_trades import combine_trades, parse_trades
 from ingestion.domain.model_use import ModelTask, ModelUses, is_model_asked
 from ingestion.domain.transcript import PDF, Transcript
-from ingestion.ports import FetchedFile, LanguageModel, ModelBudget, PageChecker
+from ingestion.ports.blobs import FetchedFile
+from ingestion.ports.language_model import LanguageModel, ModelBudget, PageChecker
 from mailroom_common.events import Profile
 from mailroom_common.logs import get_logger
 from mailroom_common.metrics import LLM_CALL_S, LLM_CALLS, LLM_COST, LLM_TOKENS

@@ -4,7 +4,9 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 
 from ingestion.domain.layout_template import LayoutTemplate, Lesson, TemplateId, is_same_layout
-from ingestion.ports import DocumentBlobs, DocumentReaders, FetchedFile, Lessons, Templates
+from ingestion.ports.blobs import DocumentBlobs, FetchedFile
+from ingestion.ports.readers import DocumentReaders
+from ingestion.ports.templates import Lessons, Templates
 from mailroom_common.blobs import BlobNotFound
 from mailroom_common.events import Profile
 from mailroom_common.logs import get_logger

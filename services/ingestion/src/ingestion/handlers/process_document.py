@@ -20,14 +20,10 @@ from ingestion.handlers.assist_reading import ReadingAssistant
 from ingestion.handlers.read_by_templates import TenantTemplates
 from ingestion.handlers.read_document import ReadingPurpose
 from ingestion.handlers.read_pictures import read_document_with_pictures
-from ingestion.ports import (
-    DocumentBlobs,
-    DocumentLeases,
-    DocumentReaders,
-    FetchedFile,
-    PictureReader,
-    Templates,
-)
+from ingestion.ports.blobs import DocumentBlobs, FetchedFile
+from ingestion.ports.leases import DocumentLeases
+from ingestion.ports.readers import DocumentReaders, PictureReader
+from ingestion.ports.templates import Templates
 from mailroom_common.blobs import BlobNotFound
 from mailroom_common.errors import Fatal, MailroomError, Retryable
 from mailroom_common.events import Profile, ResultStatus

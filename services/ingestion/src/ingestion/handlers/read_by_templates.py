@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from ingestion.domain.layout_template import is_same_layout
 from ingestion.domain.routing import Extraction
 from ingestion.domain.transcript import Transcript
-from ingestion.ports import DocumentReaders, Templates
+from ingestion.ports.readers import DocumentReaders
+from ingestion.ports.templates import Templates
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from ingestion.domain.extraction_router import ExtractionRouter
 from ingestion.domain.routing import Extraction
 from ingestion.domain.transcript import Transcript
 from ingestion.handlers.read_by_templates import TenantTemplates, read_by_templates
-from ingestion.ports import DocumentReaders
+from ingestion.ports.readers import DocumentReaders
 from mailroom_common.errors import Rejected
 from mailroom_common.events import Profile
 

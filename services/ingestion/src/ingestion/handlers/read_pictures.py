@@ -9,7 +9,7 @@ from ingestion.domain.ocr import needs_ocr
 from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.transcript import Transcript
 from ingestion.handlers.read_document import DocumentReading, ReadingPurpose, read_document, read_transcript
-from ingestion.ports import DocumentReaders, PictureReader
+from ingestion.ports.readers import DocumentReaders, PictureReader
 from mailroom_common.errors import Rejected
 from mailroom_common.parser import ParserCrashed, ParserLimitReached
 

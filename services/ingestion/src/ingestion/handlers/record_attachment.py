@@ -3,7 +3,8 @@
 import re
 
 from ingestion.domain.lanes import Lane
-from ingestion.ports import DocumentBlobs, IntakeStore, Rereads, SuperfluousBlob
+from ingestion.ports.blobs import DocumentBlobs
+from ingestion.ports.intake import IntakeStore, Rereads, SuperfluousBlob
 from mailroom_common.errors import Rejected, Unavailable
 from mailroom_common.events import AttachmentStored, derive_attachment_id, derive_blob_key
 from mailroom_common.kafka.headers import REPLAY_ID, REPLAY_ID_PATTERN

@@ -6,7 +6,7 @@ from datetime import datetime
 from ingestion.domain.transcript import EXTENSIONS, HEAD_BYTES, detect_content_type
 from ingestion.domain.upload import MAX_UPLOAD_BYTES, NewUpload
 from ingestion.handlers.record_attachment import AttachmentRecorder
-from ingestion.ports import ManualUploads
+from ingestion.ports.intake import ManualUploads
 from mailroom_common.blobs import BlobStore
 from mailroom_common.errors import MailroomError
 from mailroom_common.events import derive_blob_key

@@ -10,20 +10,20 @@ from ingestion.domain.ocr_alphabet import build_alphabet
 from ingestion.domain.transcript import HEAD_BYTES, PDF, TextLine, detect_content_type
 from ingestion.readers.ocr_engine import MAX_SIDE_PIXELS, read_picture
 from ingestion.readers.ocr_text import build_text_lines
-from ingestion.readers.page_budget import PageBudget
+from ingestion.readers.page_budget import PageBudget, measure_shares
 from ingestion.readers.page_images import decode_image_pages, draw_pdf_pages
 from mailroom_common.parser import JSON
 
 
 def read_pictured_pages(file: BinaryIO, arguments: Mapping[str, Any]) -> JSON:
-    """Of `pages`, in their order, as many as `cpu_s` allows: `read` are their numbers, `cut` those of which only a part
-    was read, `blank` those with nothing on them, and `lines` are much as `Transcript.to_json` has them.
+    """Of `pages`, in their order, as many as `cpu_s` and `wall_s` allow: `read` are their numbers, `cut` those of which
+    only a part was read, `blank` those with nothing on them, and `lines` are much as `Transcript.to_json` has them.
 
     Raises:
         UnreadableFile: `unreadable` when the file is damaged.
     """
     alphabet = build_alphabet(arguments["languages"])
-    budget = PageBudget(arguments["cpu_s"], time.process_time)
+    budget = PageBudget(measure_shares(arguments["cpu_s"], arguments["wall_s"], time.process_time, time.monotonic))
     read: list[int] = []
     cut: list[int] = []
     blank: list[int] = []

@@ -7,6 +7,7 @@ has them. That is safe because nothing here starts a thread: a fork copies one, 
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -18,19 +19,18 @@ import numpy as np
 from PIL import Image
 from rapidocr import RapidOCR
 
+from ingestion.readers.ocr_batches import SHORTEST_PIECE, form_batches, measure_length
 from ingestion.readers.ocr_text import Quad, ReadText, build_read_text
 
 # A page of A4 at 155 dpi: letters of 6 points are 13 pixels high there, and memory and time grow with the area.
 MAX_SIDE_PIXELS = 1800
 _MAX_TEXTS = 600  # of one picture
-_BATCH = 6
-_LONGEST = 100.0  # width to height of a piece that is read as it is; a line of small print over a page has 85
 _DIRECTION_SAMPLES = 6
+_SAMPLE_LENGTH = SHORTEST_PIECE  # width to height of the part of a piece that tells which way up it stands
 _TALL = 1.5  # height to width, from which on a piece of text runs up or down the picture
 
 _PAPER_PIXELS = 51  # around a pixel: wider than the stroke of any letter
 _GRAIN = 10  # grey levels
-_LINE_HEIGHT = 48  # pixels of what the model reads
 
 Pixels = Any  # numpy's arrays of bytes: rows, columns, three colours
 
@@ -72,10 +72,11 @@ def read_picture(picture: Image.Image, alphabet: frozenset[str], is_spent: Calla
         return ReadPicture([], is_blank=_is_blank(pixels))
     if _runs_upwards(quads):
         pixels = np.ascontiguousarray(np.rot90(pixels))
+        # Text that runs upwards is found less well than the same text laid level.
         quads = _find_texts(pixels)
     if _is_upside_down(pixels, quads, alphabet):
         pixels = np.ascontiguousarray(np.rot90(pixels, 2))
-        quads = _find_texts(pixels)
+        quads = [_turn_over(quad, pixels) for quad in quads]
     kept = quads[:_MAX_TEXTS]
     read = _recognize([_cut_out(pixels, quad) for quad in kept], alphabet, is_spent)
     texts = [build_read_text(quad, letters) for quad, letters in zip(kept, read, strict=True) if letters]
@@ -103,10 +104,18 @@ def _runs_upwards(quads: Sequence[Quad]) -> bool:
     return tall > wide
 
 
+def _turn_over(quad: Quad, pixels: Pixels) -> Quad:
+    """Where a piece of text stands once its picture was turned on its head: the lower right corner comes first."""
+    height, width = pixels.shape[:2]
+    upper_left, upper_right, lower_right, lower_left = ((width - x, height - y) for x, y in quad)
+    return lower_right, lower_left, upper_left, upper_right
+
+
 def _is_upside_down(pixels: Pixels, quads: Sequence[Quad], alphabet: frozenset[str]) -> bool:
-    """The longest pieces are read both ways: letters that stand on their heads are hardly any."""
+    """The longest pieces are read both ways, a part of each: letters that stand on their heads are hardly any."""
     longest = sorted(quads, key=lambda quad: -_measure(quad)[0])[:_DIRECTION_SAMPLES]
     crops = [_cut_out(pixels, quad) for quad in longest]
+    crops = [crop[:, : max(round(crop.shape[0] * _SAMPLE_LENGTH), 1)] for crop in crops]
     turned = [np.ascontiguousarray(np.rot90(crop, 2)) for crop in crops]
     return _sum_certainty(turned, alphabet) > _sum_certainty(crops, alphabet)
 
@@ -138,31 +147,38 @@ def _recognize(
     crops: Sequence[Pixels], alphabet: frozenset[str], is_spent: Callable[[], bool] = lambda: False
 ) -> list[Letters | None]:
     """The letters of each piece with their certainties, from 0 to 1. None: not read, since `is_spent`."""
-    order = sorted(range(len(crops)), key=lambda index: crops[index].shape[1] / crops[index].shape[0])
     read: list[Letters | None] = [None for _ in crops]
-    for start in range(0, len(order), _BATCH):
+    for batch in form_batches([_measure_length(crop) for crop in crops]):
         if is_spent():
             break
-        batch = order[start : start + _BATCH]
         for index, letters in zip(batch, _recognize_batch([crops[index] for index in batch], alphabet), strict=True):
             read[index] = letters
     return read
 
 
+def _measure_length(crop: Pixels) -> float:
+    return measure_length(crop.shape[1], crop.shape[0])
+
+
 def _recognize_batch(crops: Sequence[Pixels], alphabet: frozenset[str]) -> Iterator[Letters]:
     recognizer = _ENGINE.text_rec
-    # What is longer is pressed together: the memory that a batch takes grows with its longest piece.
-    longest = min(_LONGEST, max(320 / _LINE_HEIGHT, *(crop.shape[1] / crop.shape[0] for crop in crops)))
+    longest = max(map(_measure_length, crops))
     batch = np.stack([recognizer.resize_norm_img(crop, longest) for crop in crops])
-    characters: list[str] = recognizer.postprocess_op.character
-    scores = np.array(recognizer.session(batch))
-    # The first is the model's sign for no letter. Models of many alphabets read a blurred `%` as a sign of another one.
-    excluded = [index for index, letter in enumerate(characters) if index and letter not in alphabet]
-    scores[:, :, excluded] = 0
-    for steps in scores:
-        best = steps.argmax(axis=1)
+    places, letters = _find_letters(alphabet)
+    for steps in recognizer.session(batch):
+        scores = steps[:, places]
+        best = scores.argmax(axis=1)
         kept = [at for at in range(len(best)) if best[at] and (at == 0 or best[at] != best[at - 1])]
-        yield [(characters[best[at]], float(steps[at, best[at]])) for at in kept]
+        yield [(letters[best[at]], float(scores[at, best[at]])) for at in kept]
+
+
+@cache
+def _find_letters(alphabet: frozenset[str]) -> tuple[Any, list[str]]:
+    """The places of the letters of an alphabet among those of the model, and these letters. The first is the model's
+    sign for no letter. Models of many alphabets read a blurred `%` as a sign of another one."""
+    characters: list[str] = _ENGINE.text_rec.postprocess_op.character
+    found = [(index, letter) for index, letter in enumerate(characters) if not index or letter in alphabet]
+    return np.array([index for index, _ in found]), [letter for _, letter in found]
 
 
 def _load_models() -> None:

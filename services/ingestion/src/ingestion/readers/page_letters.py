@@ -82,7 +82,8 @@ def _read_drawn(page: pypdfium2.PdfPage) -> tuple[list[_Drawn | str | None], int
     text = page.get_textpage()
     try:
         count = text.count_chars()
-        return [_read_letter(text, index) for index in range(min(count, MAX_CHARACTERS))], count
+        reader = _LetterReader(text)
+        return [reader.read_letter(index) for index in range(min(count, MAX_CHARACTERS))], count
     finally:
         text.close()
 
@@ -99,8 +100,9 @@ def read_letters(page: pypdfium2.PdfPage) -> PageLetters:
 
 def _group_letters(drawn: Sequence[_Drawn], page: pypdfium2.PdfPage) -> tuple[tuple[Letter, ...], ...]:
     """A stamp across the page is none of its lines."""
+    shown = _measure_page(page)
     return tuple(
-        tuple(_turn_upright(letter, page) for letter in drawn if letter.quarter == quarter)
+        tuple(_turn_upright(letter, shown) for letter in drawn if letter.quarter == quarter)
         for quarter in _choose_quarters(drawn, page.get_rotation() // 90)
     )
 
@@ -108,30 +110,68 @@ def _group_letters(drawn: Sequence[_Drawn], page: pypdfium2.PdfPage) -> tuple[tu
 _LOST = "lost"
 
 
-def _read_letter(text: pypdfium2.PdfTextPage, index: int) -> _Drawn | str | None:
-    """None for what is no letter: blanks come back as gaps."""
-    code = pdfium.FPDFText_GetUnicode(text, index)
-    character = _HYPHENS.get(chr(code), chr(code))
-    if character.isspace() or pdfium.FPDFText_IsHyphen(text, index) == 1:
-        # A hyphen that pdfium adds at a line's end is none of the writer's.
-        return None
-    if not character.isprintable():
-        return _LOST
-    matrix = pdfium.FS_MATRIX()
-    pdfium.FPDFText_GetMatrix(text, index, ctypes.byref(matrix))
-    quarter = _find_quarter(matrix.a, matrix.b)
-    size = pdfium.FPDFText_GetFontSize(text, index) * math.hypot(matrix.c, matrix.d)
-    ink = _find_ink(text, index)
-    box = ink if quarter is None else _find_box(text, index, quarter, size, ink)
-    source = get_address(pdfium.FPDFText_GetTextObject(text, index))
-    return _Drawn(quarter, box, character, source, ink if ink[0] < ink[2] and ink[1] < ink[3] else box)
+class _LetterReader:
+    """The letters of one page. pdfium writes its answers into the same memory for each: a page has thousands."""
 
+    def __init__(self, text: pypdfium2.PdfTextPage) -> None:
+        self._text = text.raw
+        self._matrix = pdfium.FS_MATRIX()
+        self._loose = pdfium.FS_RECTF()
+        self._edges = tuple(ctypes.c_double() for _ in range(4))  # left, right, bottom and top
+        self._origin = tuple(ctypes.c_double() for _ in range(2))
+        self._matrix_out, self._loose_out = ctypes.byref(self._matrix), ctypes.byref(self._loose)
+        self._edges_out = tuple(map(ctypes.byref, self._edges))
+        self._origin_out = tuple(map(ctypes.byref, self._origin))
 
-def _find_ink(text: pypdfium2.PdfTextPage, index: int) -> Box:
-    edges = [ctypes.c_double() for _ in range(4)]
-    pdfium.FPDFText_GetCharBox(text, index, *map(ctypes.byref, edges))
-    left, right, bottom, top = (edge.value for edge in edges)
-    return left, bottom, right, top
+    def read_letter(self, index: int) -> _Drawn | str | None:
+        """None for what is no letter: blanks come back as gaps."""
+        code = pdfium.FPDFText_GetUnicode(self._text, index)
+        character = _HYPHENS.get(chr(code), chr(code))
+        if character.isspace() or pdfium.FPDFText_IsHyphen(self._text, index) == 1:
+            # A hyphen that pdfium adds at a line's end is none of the writer's.
+            return None
+        if not character.isprintable():
+            return _LOST
+        matrix = self._matrix
+        matrix.a = matrix.b = matrix.c = matrix.d = 0.0  # where pdfium has none it writes none
+        pdfium.FPDFText_GetMatrix(self._text, index, self._matrix_out)
+        quarter = _find_quarter(matrix.a, matrix.b)
+        size = pdfium.FPDFText_GetFontSize(self._text, index) * math.hypot(matrix.c, matrix.d)
+        ink = self._find_ink(index)
+        box = ink if quarter is None else self._find_box(index, quarter, size, ink)
+        source = get_address(pdfium.FPDFText_GetTextObject(self._text, index))
+        return _Drawn(quarter, box, character, source, ink if ink[0] < ink[2] and ink[1] < ink[3] else box)
+
+    def _find_ink(self, index: int) -> Box:
+        left, right, bottom, top = self._edges
+        left.value = right.value = bottom.value = top.value = 0.0
+        pdfium.FPDFText_GetCharBox(self._text, index, *self._edges_out)
+        return left.value, bottom.value, right.value, top.value
+
+    def _find_box(self, index: int, quarter: int, size: float, ink: Box) -> Box:
+        left, bottom, right, top = ink
+        if quarter == 0:
+            # The loose box is as wide as the letter advances and as high as its font: a comma stands in its line, and
+            # narrow letters have no gaps beside them. pdfium has none of letters that are turned, and none of text that
+            # stands for what is drawn (ActualText): there it gives the ink's own box.
+            loose = self._loose
+            loose.left = loose.top = loose.right = loose.bottom = 0.0
+            pdfium.FPDFText_GetLooseCharBox(self._text, index, self._loose_out)
+            if abs(loose.top - top) > _NONE or abs(loose.bottom - bottom) > _NONE:
+                return loose.left, loose.bottom, loose.right, loose.top
+        if not size or not pdfium.FPDFText_GetCharOrigin(self._text, index, *self._origin_out):
+            return left, bottom, right, top
+        x, y = (place.value for place in self._origin)
+        above, below = _ASCENT * size, _DESCENT * size
+        match quarter:
+            case 0:
+                return left, y - below, right, y + above
+            case 1:
+                return x - above, min(y, bottom), x + below, top
+            case 2:
+                return left, y - above, max(x, right), y + below
+            case _:
+                return x - below, bottom, x + above, max(y, top)
 
 
 def _find_quarter(right: float, up: float) -> int | None:
@@ -144,31 +184,6 @@ def _find_quarter(right: float, up: float) -> int | None:
     if abs(right) / size <= _LEVEL:
         return 1 if up > 0 else 3
     return None
-
-
-def _find_box(text: pypdfium2.PdfTextPage, index: int, quarter: int, size: float, ink: Box) -> Box:
-    left, bottom, right, top = ink
-    if quarter == 0:
-        # The loose box is as wide as the letter advances and as high as its font: a comma stands in its line, and
-        # narrow letters have no gaps beside them. pdfium has none of letters that are turned, and none of text that
-        # stands for what is drawn (ActualText): there it gives the ink's own box.
-        loose = pdfium.FS_RECTF()
-        pdfium.FPDFText_GetLooseCharBox(text, index, ctypes.byref(loose))
-        if abs(loose.top - top) > _NONE or abs(loose.bottom - bottom) > _NONE:
-            return loose.left, loose.bottom, loose.right, loose.top
-    x, y = ctypes.c_double(), ctypes.c_double()
-    if not size or not pdfium.FPDFText_GetCharOrigin(text, index, ctypes.byref(x), ctypes.byref(y)):
-        return left, bottom, right, top
-    above, below = _ASCENT * size, _DESCENT * size
-    match quarter:
-        case 0:
-            return left, y.value - below, right, y.value + above
-        case 1:
-            return x.value - above, min(y.value, bottom), x.value + below, top
-        case 2:
-            return left, y.value - above, max(x.value, right), y.value + below
-        case _:
-            return x.value - below, bottom, x.value + above, max(y.value, top)
 
 
 def _close_gaps(found: Sequence[_Drawn | str | None]) -> Iterator[_Drawn | str | None]:
@@ -210,18 +225,35 @@ def _choose_quarters(letters: Sequence[_Drawn], upright: int) -> list[int]:
     return [main, *sorted(others, key=lambda quarter: -counts[quarter])]
 
 
-def _turn_upright(letter: _Drawn, page: pypdfium2.PdfPage) -> Letter:
-    x, y, *_ = page.get_bbox()  # of what is shown: programs that cut a page leave it where it was
-    left, bottom, right, top = (edge - start for edge, start in zip(letter.box, (x, y, x, y), strict=True))
+@dataclass(frozen=True, slots=True)
+class _ShownPage:
+    """`left` and `bottom` are the corner of what is shown (programs that cut a page leave it where it was), `width` and
+    `height` its size before it is turned."""
+
+    left: float
+    bottom: float
+    width: float
+    height: float
+
+
+def _measure_page(page: pypdfium2.PdfPage) -> _ShownPage:
+    left, bottom, *_ = page.get_bbox()
     width, height = page.get_size()
     if page.get_rotation() % 180:
         width, height = height, width
+    return _ShownPage(left, bottom, width, height)
+
+
+def _turn_upright(letter: _Drawn, page: _ShownPage) -> Letter:
+    left, bottom, right, top = letter.box
+    left, right = left - page.left, right - page.left
+    bottom, top = bottom - page.bottom, top - page.bottom
     match letter.quarter:
         case 0:
-            return Letter(left, right, height - top, height - bottom, letter.text)
+            return Letter(left, right, page.height - top, page.height - bottom, letter.text)
         case 1:
             return Letter(bottom, top, left, right, letter.text)
         case 2:
-            return Letter(width - right, width - left, bottom, top, letter.text)
+            return Letter(page.width - right, page.width - left, bottom, top, letter.text)
         case _:
-            return Letter(height - top, height - bottom, width - right, width - left, letter.text)
+            return Letter(page.height - top, page.height - bottom, page.width - right, page.width - left, letter.text)

@@ -64,6 +64,9 @@ class RowIndex:
 
     def _find_row(self, letter: Letter) -> _Row | None:
         """The newest row of its height: letters come in runs."""
+        if self.rows and self.rows[-1].holds(letter):
+            self.comparisons += 1
+            return self.rows[-1]
         best: _Row | None = None
         for row in self._list_near_rows(letter):
             self.comparisons += 1

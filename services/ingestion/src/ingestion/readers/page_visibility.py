@@ -34,13 +34,18 @@ _MAX_SIDE = 2400  # pixels
 # Of 255: fainter letters are not seen. Two drawings of one word differ by up to 64 at its edges from one of it.
 _LEAST_CONTRAST, _LEAST_CONTRAST_AMONG_OTHERS = 24, 80
 _LEAST_INK = 0.05  # of a letter's box
+_MOST_CHANGED = 0.5  # of the paper around a letter's ink, by what has no letter: a shadow changes less
 _MARGIN = 1  # pixels: a thin letter of another font than the one that is named lies beside its box
 _LEAST_HEIGHT = 1.5  # points, of a page of A4; in proportion on a smaller one
 _USUAL_HEIGHT = 842.0
 # From here on a letter stands on another one, and one may hide the other.
 _OVERLAP = 0.3
 _SAME_PLACE = 0.5  # of a letter's height: the same letter again so near is drawn twice, for bold or a shadow
-_MAX_OVERLAP_PIXELS = 100_000_000  # that are looked through for letters on each other; a full page has 10 million
+# That the letters of a page may take, each counted by itself: a full page has ten million, one of 40 letters as large
+# as itself 80. Drawing them, and finding those that stand on each other, takes time by that.
+_MAX_PIXELS = 80_000_000
+_MANY = 500  # text objects
+_FEW = 2000  # numbers that are told apart faster one by one
 _MAX_LAYERS = 4  # of letters that stand on each other
 _MAX_OBJECTS = 20_000
 _MAX_DEPTH = 8
@@ -55,14 +60,28 @@ class PlacedLetter:
     source: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Touched:
+    """The text objects whose box lies on another one's, and where; all of them, and None, where that would take too
+    long to find. `are_apart`: no letter can stand on another one. So it is on most pages, and looking at each letter's
+    place takes as long as drawing the page twice."""
+
+    sources: set[int]
+    places: _Pixels | None
+    are_apart: bool
+
+
 def find_visible(page: pypdfium2.PdfPage, letters: Sequence[PlacedLetter]) -> list[bool]:
     """Whether each letter is seen. A mark (a comma, a hyphen), or a row of them, is seen with the letter beside it."""
     if not letters:
         return []
-    objects = _list_text_objects(page)
     places = _place_on_picture(page, letters)
-    layers, unclear = _choose_layers(letters, places)
-    seen = _compare_drawings(page, objects, letters, places, layers)
+    if _sum_areas(places) > _MAX_PIXELS:
+        return [False] * len(letters)  # on each other: nobody can say what is seen
+    objects = _list_text_objects(page)
+    touched = _find_touched(letters, places)
+    layers, unclear = _choose_layers(letters, places, touched)
+    seen = _compare_drawings(page, objects, letters, places, layers, touched)
     is_seen = [
         bool(seen[index]) and letter.source not in unclear and letter.source in objects
         for index, letter in enumerate(letters)
@@ -76,22 +95,93 @@ def _compare_drawings(
     letters: Sequence[PlacedLetter],
     places: _Pixels,
     layers: Mapping[int, int],
+    touched: _Touched,
 ) -> _Pixels:
     """For each letter whether its place looks another way once its layer is not drawn."""
     whole = _draw(page)
     of_letter = np.array([layers.get(letter.source, 0) for letter in letters])
     sources = {letter.source for letter in letters}
     contrast = _LEAST_CONTRAST if not layers else _LEAST_CONTRAST_AMONG_OTHERS
+    # What has no letter that is read: blanks, the second drawing of a bold word. It goes with each layer.
+    unread = [drawn for source, drawn in objects.items() if source not in sources]
+    with _without(unread):
+        bare = _draw(page) if _may_cover(page, unread, letters) else whole
     seen = np.zeros(len(letters), dtype=bool)
     for layer in sorted(set(of_letter.tolist())):
-        # What has no letter that is read (blanks, the second drawing of a bold word) goes with each of them.
-        hidden = [drawn for source, drawn in objects.items() if source not in sources or layers.get(source, 0) == layer]
-        with _without(hidden):
+        chosen = np.flatnonzero(of_letter == layer)
+        hidden = [drawn for source, drawn in objects.items() if source in sources and layers.get(source, 0) == layer]
+        with _without([*unread, *hidden]):
             rest = _draw(page)
-        differs = np.maximum(whole, rest) - np.minimum(whole, rest) >= contrast
-        chosen = of_letter == layer
-        seen[chosen] = np.array(_measure_share(differs, places[chosen])) >= _LEAST_INK
+        ink = _differ(whole, rest, contrast) & ~_find_shared(letters, places, chosen, touched, whole.shape)
+        seen[chosen] = np.array(_measure_share(ink, places[chosen])) >= _LEAST_INK
+        if not np.array_equal(whole, bare):
+            seen[chosen] &= ~_find_covered(whole, bare, rest, places[chosen])
     return seen & _is_large_enough(page, letters)
+
+
+def _may_cover(page: pypdfium2.PdfPage, objects: Sequence[Any], letters: Sequence[PlacedLetter]) -> bool:
+    """Whether a text object may stand on a letter: most blanks stand between them."""
+    if not objects:
+        return False
+    whole_page = {get_address(pdfium.FPDFPage_GetObject(page, number)) for number in range(_count_objects(page))}
+    # What is part of a form has places of its own.
+    if len(objects) > _MANY or not {get_address(drawn) for drawn in objects} <= whole_page:
+        return True
+    left, bottom, right, top = np.array([letter.box for letter in letters]).T
+    for drawn in objects:
+        edges = [ctypes.c_float() for _ in range(4)]
+        pdfium.FPDFPageObj_GetBounds(drawn, *map(ctypes.byref, edges))
+        first, low, last, high = (edge.value for edge in edges)
+        if np.any((left < last) & (right > first) & (bottom < high) & (top > low)):
+            return True
+    return False
+
+
+def _differ(one: _Pixels, other: _Pixels, contrast: int) -> _Pixels:
+    return np.maximum(one, other) - np.minimum(one, other) >= contrast
+
+
+def _find_shared(
+    letters: Sequence[PlacedLetter],
+    places: _Pixels,
+    chosen: _Pixels,
+    touched: _Touched,
+    shape: tuple[int, ...],
+) -> _Pixels:
+    """Where letters of several text objects stand: there the ink may be the other one's."""
+    owners, shared = np.zeros(shape, dtype=np.int32), np.zeros(shape, dtype=bool)
+    if touched.are_apart and touched.places is not None:
+        part = touched.places[: shape[0], : shape[1]]
+        shared[: part.shape[0], : part.shape[1]] = part
+        return shared
+    for index in chosen.tolist():
+        if letters[index].source not in touched.sources:
+            continue
+        left, top, right, bottom = places[index].tolist()
+        region = owners[top:bottom, left:right]
+        if region.any():
+            numbers = _count_numbers(region[region > 0])
+            others = [number for number in numbers if _is_of_another(letters[index], letters[number - 1])]
+            if others:
+                shared[top:bottom, left:right] |= np.isin(region, others)
+        region[region == 0] = index + 1
+    return shared
+
+
+def _is_of_another(letter: PlacedLetter, other: PlacedLetter) -> bool:
+    return letter.source != other.source and not _is_again(letter, other)
+
+
+def _find_covered(whole: _Pixels, bare: _Pixels, rest: _Pixels, places: _Pixels) -> _Pixels:
+    """Whether what has no letter covers a letter: the paper around its ink looks another way as well. `bare` is the
+    page without that, `rest` without the letters of this layer too."""
+    near_ink = _differ(bare, rest, _LEAST_CONTRAST)
+    for axis in (0, 1):
+        near_ink = near_ink | np.roll(near_ink, 1, axis) | np.roll(near_ink, -1, axis)
+    paper = np.array(_measure_share(~near_ink, places))
+    changed = np.array(_measure_share(_differ(whole, bare, _LEAST_CONTRAST) & ~near_ink, places))
+    covered: _Pixels = changed > paper * _MOST_CHANGED
+    return covered
 
 
 def _is_large_enough(page: pypdfium2.PdfPage, letters: Sequence[PlacedLetter]) -> _Pixels:
@@ -176,13 +266,15 @@ def _measure_share(differs: _Pixels, places: _Pixels) -> list[float]:
     ]
 
 
-def _choose_layers(letters: Sequence[PlacedLetter], places: _Pixels) -> tuple[dict[int, int], set[int]]:
+def _choose_layers(
+    letters: Sequence[PlacedLetter], places: _Pixels, touched: _Touched
+) -> tuple[dict[int, int], set[int]]:
     """The layer of each text object that stands on another one, empty where none does; and those that are one too
     many, of which nobody can say what is seen.
 
     Ink at the place of a letter may be another letter's: so what stands on each other is not left out at once.
     """
-    pairs, unclear = _find_overlaps(letters, places)
+    pairs, unclear = ({}, set()) if touched.are_apart else _find_overlaps(letters, places)
     layers: dict[int, int] = {}
     for source in dict.fromkeys(letter.source for letter in letters):
         if source not in pairs:
@@ -201,23 +293,16 @@ def _find_overlaps(letters: Sequence[PlacedLetter], places: _Pixels) -> tuple[di
     lower, upper = (np.zeros((rows + 1, columns + 1), dtype=np.int32) for _ in range(2))
     counts: Counter[tuple[int, int]] = Counter()
     crowded: set[int] = set()
-    unchecked: set[int] = set()
-    looked_through = 0
+    areas = ((places[:, 2] - places[:, 0]) * (places[:, 3] - places[:, 1])).tolist()
     for number, (letter, (left, top, right, bottom)) in enumerate(zip(letters, places.tolist(), strict=True), start=1):
-        if not letter.text.isalnum():
-            continue
         first = lower[top:bottom, left:right]
-        looked_through += first.size
-        if looked_through > _MAX_OVERLAP_PIXELS:
-            unchecked.add(letter.source)
-            continue
-        others = _find_others(first, letter, letters)
+        others = _find_others(first, letter, letters, areas)
         for other in others:
             # A word that is drawn again a little beside itself stands on its own neighbours too.
             counts[letter.source, other.source] += -2 if _is_again(letter, other) else 1
         if any(not _is_again(letter, other) for other in others):
             second = upper[top:bottom, left:right]
-            if any(not _is_again(letter, other) for other in _find_others(second, letter, letters)):
+            if any(not _is_again(letter, other) for other in _find_others(second, letter, letters, areas)):
                 crowded.add(letter.source)
             second[second == 0] = number
         first[first == 0] = number
@@ -226,16 +311,60 @@ def _find_overlaps(letters: Sequence[PlacedLetter], places: _Pixels) -> tuple[di
         if count > 0:
             pairs[upper_source].add(lower_source)
             pairs[lower_source].add(upper_source)
-    return pairs, (crowded & pairs.keys()) | unchecked
+    return pairs, crowded & pairs.keys()
 
 
-def _find_others(region: _Pixels, letter: PlacedLetter, letters: Sequence[PlacedLetter]) -> list[PlacedLetter]:
-    """Letters of other text objects that take a good part of a letter's place."""
+def _find_touched(letters: Sequence[PlacedLetter], places: _Pixels) -> _Touched:
+    boxes: dict[int, list[int]] = {}
+    for letter, (left, top, right, bottom) in zip(letters, places.tolist(), strict=True):
+        box = boxes.setdefault(letter.source, [left, top, right, bottom])
+        box[:] = min(box[0], left), min(box[1], top), max(box[2], right), max(box[3], bottom)
+    if _sum_areas(np.array(list(boxes.values()))) > _MAX_PIXELS:
+        return _Touched(set(boxes), None, are_apart=False)
+    covered = np.zeros(places.max(axis=0)[[3, 2]] + 1, dtype=np.int8)
+    for left, top, right, bottom in boxes.values():
+        region = covered[top:bottom, left:right]
+        region[region == 1] = 2
+        region[region == 0] = 1
+    is_shared = covered == 2
+    touched = {
+        source for source, (left, top, right, bottom) in boxes.items() if is_shared[top:bottom, left:right].any()
+    }
+    chosen = [letter.source in touched for letter in letters]
+    are_apart = all(share <= _OVERLAP for share in _measure_share(is_shared, places[chosen]))
+    return _Touched(touched, is_shared, are_apart)
+
+
+def _sum_areas(places: _Pixels) -> int:
+    return int(((places[:, 2] - places[:, 0]) * (places[:, 3] - places[:, 1])).sum())
+
+
+def _find_others(
+    region: _Pixels, letter: PlacedLetter, letters: Sequence[PlacedLetter], areas: Sequence[int]
+) -> list[PlacedLetter]:
+    """Letters of other text objects that take a good part of a letter's place, or of whose place it takes a good part.
+    A mark may hide a letter (a dash as thick as a line); that it is hidden itself matters to nobody."""
     taken = region[region > 0]
-    if taken.size <= _OVERLAP * region.size:
+    if not taken.size:
         return []
-    others = [letters[number - 1] for number in set(taken.tolist())]
-    return [other for other in others if other.source != letter.source]
+    numbers = _count_numbers(taken)
+    if not letter.text.isalnum() or taken.size <= _OVERLAP * region.size:
+        numbers = {
+            number: count
+            for number, count in numbers.items()
+            if count > _OVERLAP * areas[number - 1] and letters[number - 1].text.isalnum()
+        }
+    return [letters[number - 1] for number in numbers if letters[number - 1].source != letter.source]
+
+
+def _count_numbers(taken: _Pixels) -> Mapping[int, int]:
+    """How often each stands there. An object of Python for each pixel of a letter that is as large as the page took a
+    minute."""
+    if taken.size <= _FEW:
+        return Counter(taken.tolist())
+    counts = np.bincount(taken)
+    numbers = np.flatnonzero(counts)
+    return dict(zip(numbers.tolist(), counts[numbers].tolist(), strict=True))
 
 
 def _is_again(letter: PlacedLetter, other: PlacedLetter) -> bool:
@@ -248,12 +377,16 @@ def _is_again(letter: PlacedLetter, other: PlacedLetter) -> bool:
 def _list_text_objects(page: pypdfium2.PdfPage) -> dict[int, Any]:
     """By their addresses."""
     found: dict[int, Any] = {}
-    for number in range(min(pdfium.FPDFPage_CountObjects(page), _MAX_OBJECTS)):
+    for number in range(_count_objects(page)):
         for drawn in _list_texts(pdfium.FPDFPage_GetObject(page, number), _MAX_DEPTH):
             found[get_address(drawn)] = drawn
             if len(found) >= _MAX_OBJECTS:
                 return found
     return found
+
+
+def _count_objects(page: pypdfium2.PdfPage) -> int:
+    return min(int(pdfium.FPDFPage_CountObjects(page)), _MAX_OBJECTS)
 
 
 def _list_texts(drawn: Any, depth: int) -> Iterator[Any]:
@@ -267,7 +400,7 @@ def _list_texts(drawn: Any, depth: int) -> Iterator[Any]:
 
 
 def get_address(drawn: Any) -> int:
-    return ctypes.cast(drawn, ctypes.c_void_p).value or 0
+    return ctypes.addressof(drawn.contents) if drawn else 0
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ingestion_site import SCHEMA, wait_for_blocked_statement
 
 from ingestion.adapters.document_events import PgEventLog
-from ingestion.ports import Channel, EventLogRange
+from ingestion.ports.events import Channel, EventLogRange
 from mailroom_common.migrations import apply_migrations
 
 pytestmark = pytest.mark.stack

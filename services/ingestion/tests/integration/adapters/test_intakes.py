@@ -10,7 +10,8 @@ from ingestion_site import DONE, Ingestion, wait_for_blocked_statement
 from ingestion.domain.document import DocumentLease, DocumentOutcome
 from ingestion.domain.lanes import Lane
 from ingestion.domain.reasons import ReviewReason
-from ingestion.ports import Channel, SuperfluousBlob
+from ingestion.ports.events import Channel
+from ingestion.ports.intake import SuperfluousBlob
 from mailroom_common.errors import Rejected, Unavailable
 from mailroom_common.events import ResultStatus
 from mailroom_common.outbox import Outbox

@@ -14,7 +14,7 @@ from ingestion.adapters.leases import PgDocumentLeases
 from ingestion.domain.document import DocumentOutcome
 from ingestion.domain.lanes import Lane
 from ingestion.domain.reasons import ReviewReason
-from ingestion.ports import Channel
+from ingestion.ports.events import Channel
 from mailroom_common.errors import Unavailable
 from mailroom_common.events import ResultStatus
 from mailroom_common.outbox import Outbox

@@ -7,7 +7,7 @@ import asyncpg
 import pytest
 
 from ingestion.adapters.notify_listener import NotifyListener
-from ingestion.ports import Channel
+from ingestion.ports.events import Channel
 
 DUE, NUMBERED = Channel.DOCUMENT_DUE, Channel.EVENT_NUMBERED
 

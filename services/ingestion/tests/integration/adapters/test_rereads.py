@@ -11,7 +11,7 @@ from ingestion_site import DONE, Ingestion
 from ingestion.domain.document import DocumentOutcome
 from ingestion.domain.lanes import Lane
 from ingestion.domain.reasons import DocumentSkipReason, ReviewReason
-from ingestion.ports import RereadFilter
+from ingestion.ports.intake import RereadFilter
 from mailroom_common.errors import Rejected
 from mailroom_common.events import AttachmentStored, ResultStatus
 

@@ -21,7 +21,7 @@ from ingestion.adapters.document_search import build_search
 from ingestion.domain.document import DocumentOutcome
 from ingestion.domain.invoice import Invoice
 from ingestion.domain.reasons import DocumentSkipReason, ReviewReason
-from ingestion.ports import DocumentFilter
+from ingestion.ports.documents import DocumentFilter
 from mailroom_common.events import Profile, ResultStatus
 
 pytestmark = pytest.mark.stack

@@ -11,7 +11,7 @@ from ingestion_site import DONE, Ingestion
 
 from ingestion.adapters.uploads import PgManualUploads, UploadSweeper
 from ingestion.domain.upload import MAX_UPLOAD_BYTES
-from ingestion.ports import SweptUpload
+from ingestion.ports.housekeeping import SweptUpload
 from mailroom_common.errors import Unavailable
 
 pytestmark = pytest.mark.stack

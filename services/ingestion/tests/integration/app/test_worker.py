@@ -4,13 +4,16 @@ import asyncio
 import json
 import os
 import signal
+import struct
 import subprocess
 import sys
+import zlib
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import replace
 from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
 
 import httpx
@@ -20,6 +23,9 @@ from ingestion_fakes import build_record
 from ingestion_processes import free_port, running_worker, worker_settings
 from ingestion_site import SCHEMA, Ingestion, utc_now
 from ingestion_topics import Topics, open_topics
+from pypdf import PdfWriter
+from reportlab.lib.pagesizes import A4
+from reportlab.pdfgen.canvas import Canvas
 from template_fakes import DrawnInvoice
 
 from ingestion.adapters.reviews import PgReviews
@@ -215,6 +221,70 @@ def worker_process(environment: dict[str, str], log: Path):  # type: ignore[no-u
         process.wait()
 
 
+def _draw_letters_at_heights(count: int) -> bytes:
+    file = BytesIO()
+    canvas = Canvas(file, pagesize=A4)
+    text = canvas.beginText()
+    text.setFont("Helvetica", 8)
+    for number in range(count):
+        text.setTextOrigin(40 + number % 500, 20 + number * 780 / count)
+        text.textOut("x")
+    canvas.drawText(text)
+    canvas.save()
+    return file.getvalue()
+
+
+def _build_picture_of_pixels(side: int) -> bytes:
+    """A PNG whose header says so many; what follows is as short as its compression allows."""
+    header = struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)
+    chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(bytes(1_000_000))), (b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body)) for kind, body in chunks
+    )
+
+
+async def test_hostile_files_end_with_a_reason_while_good_ones_beside_them_are_filed(
+    site: Ingestion, topics: Topics, postgres_url: str, tmp_path: Path
+) -> None:
+    nested = text_page("Invoice within an invoice")
+    for depth in range(6):
+        writer = PdfWriter(clone_from=BytesIO(text_page(f"Cover {depth}")))
+        writer.add_attachment("more.pdf", nested)
+        writer.write(file := BytesIO())
+        nested = file.getvalue()
+    hostile = {
+        "40,000 letters at as many heights": _draw_letters_at_heights(40_000),
+        "what begins as an IBAN, again and again": text_page("DE12 " * 1000),
+        "PDFs in PDFs": nested,
+        "a picture that unpacks to gigabytes": _build_picture_of_pixels(60_000),
+        "half a file": CII().pdf()[:-3000],
+    }
+    bad = {
+        name: await upload_attachment(site, content, message=name, filename="invoice.pdf")
+        for name, content in hostile.items()
+    }
+    good = [await upload_attachment(site, CII(number=f"RE-{n}").pdf(), message=f"good {n}") for n in range(10)]
+    kafka = topics.settings
+    settings = worker_settings(
+        postgres_url, tmp_path / "blobs", kafka.kafka_bootstrap, kafka.topic_prefix, parser_processes=2, parser_cpu_s=5
+    )
+    records = [*bad.values(), *good]
+    async with running_worker(settings):
+        await topics.publish(records)
+        results = await topics.results_when(lambda found: all_have_results(records, found))
+    by_attachment = {result.attachment_id: result for result in results}
+    assert [by_attachment[record.attachment_id].status for record in good] == [ResultStatus.COMPLETED] * 10
+    ends = {name: by_attachment[record.attachment_id] for name, record in bad.items()}
+    assert {name: (end.status.value, end.reason) for name, end in ends.items()} == {
+        # Two that were read whole, and say nothing; of the others a part could not be read.
+        "40,000 letters at as many heights": ("skipped", "not_an_invoice"),
+        "what begins as an IBAN, again and again": ("skipped", "not_an_invoice"),
+        "PDFs in PDFs": ("needs_review", "embedded_files_not_read"),
+        "a picture that unpacks to gigabytes": ("needs_review", "unreadable"),
+        "half a file": ("needs_review", "unreadable"),
+    }
+
+
 async def test_kill_9_of_a_worker_leaves_no_document_behind(
     site: Ingestion, topics: Topics, postgres_url: str, tmp_path: Path
 ) -> None:
@@ -245,6 +315,8 @@ async def test_kill_9_of_a_worker_leaves_no_document_behind(
     once_each = {result.event_id: result.attachment_id for result in results}
     assert Counter(once_each.values()) == Counter(record.attachment_id for record in records)
     assert await site.pool.fetchval("select count(*) from ingestion.document where status = 'completed'") == 24
+    archived = [file for file in (tmp_path / "blobs" / "archive").rglob("*") if file.is_file()]
+    assert len({sha256(file.read_bytes()).digest() for file in archived}) == len(archived) == 24
     assert await site.pool.fetchval("select count(*) from ingestion.outbox") == 0
 
 

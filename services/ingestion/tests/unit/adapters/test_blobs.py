@@ -10,7 +10,7 @@ import pytest
 from ingestion_fakes import PDF
 
 from ingestion.adapters.blobs import StoredDocumentBlobs
-from ingestion.ports import FetchedFile
+from ingestion.ports.blobs import FetchedFile
 from mailroom_common.blobs import BlobNotFound, StoredBlob
 from mailroom_common.errors import Unavailable
 

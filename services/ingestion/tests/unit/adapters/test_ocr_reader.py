@@ -22,8 +22,10 @@ RECEIPT = draw_receipt(1)
 
 async def test_pages_of_a_scan_are_read_whichever_way_they_lie(tmp_path: Path) -> None:
     blank = Image.new("L", (300, 400), 255)
+    # On its side, and on its head once it was laid upright.
+    turned = Image.open(BytesIO(RECEIPT.picture)).transpose(Image.Transpose.ROTATE_270)
     picture = BytesIO()
-    blank.save(picture, "TIFF", save_all=True, append_images=[Image.open(BytesIO(RECEIPT.picture))])
+    blank.save(picture, "TIFF", save_all=True, append_images=[turned])
     file = tmp_path / "scan.tiff"
     file.write_bytes(picture.getvalue())
     open_pool = partial(open_ocr_pool, SETTINGS, private_paths=[], allow_unconfined=False)

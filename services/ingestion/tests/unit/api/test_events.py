@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from ingestion.api.events import EventStreams
-from ingestion.ports import Channel, EventLogRange, NumberedEvent
+from ingestion.ports.events import Channel, EventLogRange, NumberedEvent
 
 
 class FakeEventLog:

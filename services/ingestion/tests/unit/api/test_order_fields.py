@@ -6,8 +6,8 @@ from decimal import Decimal
 import pytest
 
 from ingestion.api.order_fields import parse_row
+from ingestion.domain.pending_order import OrderTerms
 from ingestion.domain.trade import Direction
-from ingestion.ports import NewOrder
 
 ROW: dict[str, str | None] = {
     "external_id": "2026-1187",
@@ -20,7 +20,7 @@ ROW: dict[str, str | None] = {
 
 
 def test_a_line_is_an_order() -> None:
-    assert parse_row(ROW) == NewOrder(
+    assert parse_row(ROW) == OrderTerms(
         external_id="2026-1187",
         direction=Direction.BUY,
         quantity=Decimal("10.5"),

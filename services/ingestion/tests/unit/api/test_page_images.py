@@ -13,7 +13,7 @@ from ingestion_fakes import PDF, FakeBlobs
 
 from ingestion.api.page_images import build_page_images_router
 from ingestion.domain.page_picture import DrawnPage
-from ingestion.ports import StoredContent
+from ingestion.ports.documents import StoredContent
 from mailroom_common.auth import APIKeys
 from mailroom_common.parser import ParserCrashed, ParserLimitReached, ParserUnconfined, UnreadableFile
 from mailroom_common.process import Process

@@ -8,7 +8,7 @@ import pytest
 
 from ingestion.api.password import build_password_router
 from ingestion.domain.document_password import NoPasswordNeeded, TooManyPasswords
-from ingestion.ports import DocumentPasswords
+from ingestion.ports.reviews import DocumentPasswords
 from mailroom_common.auth import APIKeys
 from mailroom_common.process import Process
 from mailroom_common.web import build_service_app

@@ -1,6 +1,7 @@
 """Files read without a stack, in the confined processes that the worker reads in."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,15 @@ def test_each_file_becomes_a_line_of_json(tmp_path: Path, capsys: pytest.Capture
     assert (broken["status"], broken["reason"]) == ("needs_review", "unreadable")
     assert none["error"] == "there is no such file"
     assert code == 1
+
+
+def test_a_name_that_is_no_utf_8_is_escaped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / os.fsdecode(b"caf\xe9.pdf")).write_bytes(b"")
+    names = (os.fsdecode(b"caf\xe9.pdf"), os.fsdecode(b"no\xe9.pdf"))
+    assert read_files.main([str(tmp_path / name) for name in names]) == 1
+    shown = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [reading["file"] for reading in shown] == [f"{tmp_path}/caf\\udce9.pdf", f"{tmp_path}/no\\udce9.pdf"]
+    assert shown[0]["reason"] == "not_a_document"
 
 
 def test_a_note_is_read_for_its_trades(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

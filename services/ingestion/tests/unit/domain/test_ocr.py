@@ -114,3 +114,8 @@ def test_what_ocr_reads_takes_the_place_of_what_nobody_sees_and_the_rest_stays_a
     whole = add_read_pages(transcript, ReadPages([0, 1], [seen]))
     assert whole.lines == (seen,)
     assert ReviewReason.TEXT_NOT_VISIBLE not in whole.unread
+
+
+def test_a_page_that_was_cut_before_its_first_letter_is_said_to_be_unread_and_not_to_have_none() -> None:
+    photograph = Transcript(JPEG, 1, pictured_pages=(0,))
+    assert add_read_pages(photograph, ReadPages([0], cut=[0])).unread == (ReviewReason.PAGES_NOT_READ,)

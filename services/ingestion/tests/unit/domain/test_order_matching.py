@@ -12,14 +12,12 @@ from ingestion_fakes import build_trade
 from ingestion.domain.order_matching import (
     ExecutedTrade,
     OrderMatch,
-    OrderState,
     OrderTolerance,
     OrderTolerances,
-    PendingOrder,
-    find_order_state,
     fits_order,
     match_orders,
 )
+from ingestion.domain.pending_order import PendingOrder
 from ingestion.domain.trade import Direction
 
 DAY = date(2026, 4, 1)
@@ -132,11 +130,6 @@ def test_what_a_person_said_goes_before_everything() -> None:
     assert match(orders, decided, executed("t2")) == {"t1": "o1", "t2": "o2"}
     assert match_orders(orders, [decided])["t1"].match is OrderMatch.DECIDED
     assert match([order("o2")], decided)["t1"] is None  # the order is gone
-
-
-def test_how_much_of_an_order_was_executed() -> None:
-    states = [find_order_state(order(), Decimal(done), Decimal("0.5")) for done in ("0", "9.4", "9.5", "11")]
-    assert states == [OrderState.UNMATCHED, OrderState.PARTIAL, OrderState.FILLED, OrderState.FILLED]
 
 
 ORDERS = st.lists(

@@ -80,6 +80,39 @@ def test_a_correction_with_a_slip_stays_in_review() -> None:
     assert outcome.extraction["total_gross"] == "191.00"
 
 
+@pytest.mark.parametrize(
+    ("reason", "beside"),
+    [
+        (ReviewReason.PAGE_AND_XML_DISAGREE, {"page_values": {"iban": "DE1"}}),
+        (ReviewReason.IBAN_NOT_ON_PAGE, {}),
+        (ReviewReason.TEXT_NOT_VISIBLE, {}),
+    ],
+)
+def test_who_corrects_another_field_has_not_said_that_a_doubtful_account_is_right(
+    reason: ReviewReason, beside: dict[str, Any]
+) -> None:
+    fields = {**FIELDS, "iban": "DE2"}
+    read = {**beside, "page_values": {**beside.get("page_values", {}), "total_gross": "1.19"}} if beside else beside
+    doubtful = replace(DOUBTFUL, reason=reason, extraction={**fields, **read})
+
+    def correct(standing: DocumentOutcome, **given: Any) -> DocumentOutcome:
+        return decide(
+            build_review(ReviewAction.CORRECT, **given), standing, profile=Profile.INVOICE, read=fields
+        ).outcome
+
+    corrected = correct(doubtful, total_gross="119.00")
+    assert (corrected.status, corrected.reason) == (ResultStatus.NEEDS_REVIEW, reason)
+    assert corrected.extraction == {**fields, "total_gross": "119.00", **beside}
+    assert correct(corrected, invoice_number="8").reason is reason
+    named = correct(corrected, iban="DE1")
+    assert (named.status, named.extraction) == (
+        ResultStatus.COMPLETED,
+        {**fields, "total_gross": "119.00", "iban": "DE1"},
+    )
+    confirmed = decide(build_review(ReviewAction.CONFIRM), corrected, profile=Profile.INVOICE, read=fields).outcome
+    assert (confirmed.status, confirmed.extraction) == (ResultStatus.COMPLETED, {**fields, "total_gross": "119.00"})
+
+
 def test_the_trades_of_a_rejected_note_are_told_to_nobody() -> None:
     note = replace(DOUBTFUL, document_type="contract_note", extraction={"trades": [{"is_cancellation": False}]})
     outcome = decide(build_review(ReviewAction.REJECT), note, profile=Profile.CONTRACT_NOTE, read=None).outcome

@@ -51,3 +51,13 @@ async def test_two_accounts_on_a_page_are_told() -> None:
 
 async def test_a_zero_that_is_not_printed_is_neither_taken_nor_an_invention() -> None:
     assert await check(amount_due="0.00") == PageEvidence(ambiguous=frozenset({"amount_due"}))
+
+
+async def test_the_amounts_of_a_reminder_are_nobodys_total() -> None:
+    """A model reads the sum that is asked for again, and each of its parts is on the page."""
+    assert (await check(Transcript.from_rows(["Zahlungserinnerung", *ROWS]))).ambiguous == {
+        "total_gross",
+        "total_net",
+        "total_tax",
+        "amount_due",
+    }

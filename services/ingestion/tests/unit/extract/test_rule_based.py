@@ -23,6 +23,9 @@ def given(transcript: Transcript) -> BytesIO:
     return BytesIO(orjson.dumps(transcript.to_json()))
 
 
+PAGE_OF_XML = "Rechnung Nr. RE-1\nMuster GmbH\nNetto  100,00\nMwSt 19 %  19,00\nGesamtbetrag  119,00 EUR"
+
+
 def page(text: str) -> Transcript:
     return Transcript.from_rows(text.splitlines())
 
@@ -58,6 +61,15 @@ def test_a_page_that_contradicts_its_xml_halves_the_confidence_and_names_the_fie
 def test_an_e_invoice_without_a_page_to_compare_is_not_sure() -> None:
     answer = extracted(with_xml(CII()))
     assert (answer["confidence"], answer["unseen"], answer["doubts"]) == (0.5, "no_text_layer", [])
+
+
+@pytest.mark.parametrize(
+    ("account", "unseen"), [("IBAN DE88 2008 0000 0970 3757 00", None), ("Bitte zahlen Sie bald", "iban_not_on_page")]
+)
+def test_an_account_that_only_the_xml_names_is_told(account: str, unseen: str | None) -> None:
+    """Nobody who looks at the page can see whom he pays, and who changes a file in between changes its XML."""
+    answer = extracted(with_xml(CII(), f"{PAGE_OF_XML}\n{account}"))
+    assert (answer["doubts"], answer["unseen"], answer["confidence"]) == ([], unseen, 1.0)
 
 
 def test_a_page_is_read_by_its_layout() -> None:

@@ -1,13 +1,15 @@
 from decimal import Decimal
+from io import BytesIO
 from typing import Any
 
+import orjson
 import pytest
 
 from ingestion.domain.invoice import Invoice
 from ingestion.domain.layout_template import MAX_FEATURES, MAX_RULES, TAUGHT_FIELDS
 from ingestion.domain.transcript import Transcript
 from ingestion.extract.layout_features import compute_features, index_page
-from ingestion.extract.template_reading import build_template, merge_reading, read_template
+from ingestion.extract.template_reading import build_template, measure_layout, merge_reading, read_template
 
 ROWS = (
     "Nordlicht GmbH   Rechnung",
@@ -119,3 +121,11 @@ def test_a_hostile_page_makes_no_large_template() -> None:
     assert len(compute_features(page)) <= MAX_FEATURES
     template = build_template(build_page(*rows), Invoice(**TAUGHT), "invoice", None)
     assert template is None or all(len(rules) <= MAX_RULES for rules in template.rules.values())
+
+
+@pytest.mark.parametrize(("title", "is_for_templates"), [("Rechnung", True), ("Zahlungserinnerung", False)])
+def test_a_reminder_is_not_read_by_the_template_of_the_invoices_that_it_looks_like(
+    title: str, is_for_templates: bool
+) -> None:
+    transcript = build_page(title, *ROWS)
+    assert bool(measure_layout(BytesIO(orjson.dumps(transcript.to_json())), {})) is is_for_templates

@@ -16,7 +16,7 @@ from ingestion.domain.routing import Extraction
 from ingestion.domain.transcript import Transcript
 from ingestion.handlers.archive_document import PDFArchiver
 from ingestion.handlers.process_document import DocumentProcessor
-from ingestion.ports import FetchedFile
+from ingestion.ports.blobs import FetchedFile
 from mailroom_common.errors import Rejected, Unavailable
 from mailroom_common.events import Profile, ResultStatus
 

@@ -25,7 +25,8 @@ from ingestion.domain.transcript import Transcript
 from ingestion.extract.rule_based import classify_document, extract_invoice
 from ingestion.handlers.assist_reading import ModelLimits, ReadingAssistant
 from ingestion.handlers.read_document import read_transcript
-from ingestion.ports import DocumentReaders, FetchedFile
+from ingestion.ports.blobs import FetchedFile
+from ingestion.ports.readers import DocumentReaders
 from mailroom_common.events import Profile, ResultStatus
 from mailroom_common.parser import ParserLimitReached
 

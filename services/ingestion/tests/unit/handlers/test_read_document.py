@@ -13,7 +13,7 @@ from ingestion.adapters.local_reader import LocalReader
 from ingestion.domain.document import DocumentOutcome
 from ingestion.extract import evidence_boxes, rule_based
 from ingestion.handlers.read_document import read_document
-from ingestion.ports import DocumentReaders
+from ingestion.ports.readers import DocumentReaders
 from ingestion.readers.document import transcribe_document
 from mailroom_common.events import ResultStatus
 

@@ -8,7 +8,7 @@ from ingestion_fakes import PDF, FakeBlobs, build_record
 
 from ingestion.domain.lanes import Lane
 from ingestion.handlers.record_attachment import AttachmentRecorder
-from ingestion.ports import RereadFilter, RereadPage, SuperfluousBlob
+from ingestion.ports.intake import RereadFilter, RereadPage, SuperfluousBlob
 from mailroom_common.errors import Rejected, Unavailable
 from mailroom_common.events import AttachmentStored, Event, IngestionResult, ResultStatus
 from mailroom_common.kafka.headers import REPLAY_ID

@@ -80,8 +80,9 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
         (
             r"(?:auftrags|order|gesch[äa]fts|abrechnungs|transaktions|referenz|beleg|ausf[üu]hrungs|rechnungs)-?\s?(?:nummer|nr\.?|id)|auftrag\s+nr\.?",
             r"(?:order|trade|transaction|contract|deal|bargain|confirmation|execution)\s+(?:reference|ref\.?|no\.?|number|id|#)|our\s+ref(?:erence)?|reference(?:\s+(?:no\.?|number))?",
-            r"(?:r[ée]f[ée]rence|num[ée]ro)\s*(?:de\s+|d['’])?(?:l['’])?(?:ordre|op[ée]ration|transaction|avis)?|n[°º]\s*(?:d['’]ordre|op[ée]ration|de\s+orden|orden|operaci[óo]n|ordine|operazione|da\s+ordem|ordem|ordre)",
+            r"(?:r[ée]f[ée]rence|num[ée]ro)\s*(?:de\s+|d['’])?(?:l['’])?(?:ordre|ordine|orden|ordem|op[ée]ration|operazione|transaction|avis)?|n[°º]\s*(?:d['’]ordre|op[ée]ration|de\s+orden|orden|operaci[óo]n|ordine|operazione|da\s+ordem|ordem|ordre)",
             r"(?:numero|n[úu]mero|referencia|riferimento|refer[êe]ncia)\s*(?:de\s+(?:la\s+)?|da\s+|d['’]|dell['’])?(?:orden|ordem|operaci[óo]n|ordine|operazione|opera[çc][ãa]o)?|(?:order|transactie|nota|referentie)\s?nummer|kenmerk|refnr\.?",
+            r"contract\s+note\s+(?:no\.?|number)|(?:nota|avis|aviso)\s+n\.?\s?[°º]",
         ),
     ),
     (
@@ -94,7 +95,8 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
     (
         Label.ACCOUNT,
         (
-            r"(?:(?:brokerage|custody|trading|client|investment)\s+)?account(?:\s*/\s*custody\s+account)?\s*(?:number|no\.?|nr\.?|id|#)|client\s+(?:number|id)|portfolio\s+(?:number|no\.?)",
+            r"(?:(?:brokerage|custody|trading|client|investment)\s+)?account(?:\s*/\s*custody\s+account)?\s*(?:number|no\.?|nr\.?|id|#)|client\s+(?:number|id|ref(?:erence)?)|portfolio\s+(?:number|no\.?)",
+            r"(?:conta|cuenta|compte|conto)\s+n\.?\s?[°º]",
             r"(?:wertpapier)?depot-?\s?(?:nummer|nr\.?|konto(?:-?nr\.?)?)|konto-?\s?(?:nummer|nr\.?)|kunden-?\s?(?:nummer|nr\.?)",
             r"(?:num[ée]ro\s+(?:de\s+)?|n[°º]\s*(?:de\s+)?)(?:compte|client|dossier)(?:[-\s]titres)?|compte[-\s]titres(?:\s+n[°º])?",
             r"(?:n[úu]mero\s+(?:de\s+|da\s+)?|n[°º]\s*(?:de\s+|da\s+)?)(?:cuenta|contrato|conta|cliente)|(?:numero\s+(?:di\s+)?|n[°º]\s*)?(?:dossier\s+titoli|conto\s+(?:titoli|n\.?)|deposito\s+titoli)|(?:effecten)?rekening\s?(?:nummer)?|depotnr\.?",
@@ -222,7 +224,7 @@ def find_labels(text: str) -> Iterator[re.Match[str]]:
 
 
 _BUY = (
-    r"(?:wertpapier|fonds|aktien|sparplan)?-?(?:kauf|ankauf|zeichnung|bezug|erwerb)|gekauft|erworben|gezeichnet|bought|buy|purchased?"
+    r"(?:wertpapier|fonds|aktien|sparplan)?-?(?:kauf|ankauf|zeichnung|(?<!in\s)(?<!mit\s)(?<!unter\s)bezug(?!\s+(?:auf|zu|nehmend)\b)|erwerb)|gekauft|erworben|gezeichnet|bought|buy|purchased?"
     r"|subscri(?:bed|ption)|achats?|achet[ée]e?s?|souscriptions?|souscrite?s?|compras?|comprad[oa]s?|compr[áa]mos|comprou|suscripci[óo]n|suscrit[oa]s?"
     r"|acquist(?:o|at[oaie])|sottoscri(?:zione|tt[oaie])|aankoop|gekocht|subscri[çc][ãa]o|subscritas?|subscrevemos|aquisi[çc][ãa]o|adquisici[óo]n"
     r"|k[øo]bt?|k[öo]pt?|inschrijving|ingeschreven|acquisitions?|acquired|investissement|verwerving|koop|kopen|kochten"
@@ -235,6 +237,11 @@ _SELL = (
     r"|verkocht(?:en)?|verkopen|terugkoop|venda|resgates?|resgatad[oa]s?|salg|solgt|s[äa]lj|s[åa]lt|f[öo]rs[äa]ljning"
 )
 DIRECTION = re.compile(rf"\b(?:(?P<buy>{_BUY})|(?P<sell>{_SELL}))\b", re.IGNORECASE)
+
+WE_CONFIRM = re.compile(
+    r"\b(?:we\s+(?:confirm|have|are)|wir\s+(?:haben|best[äa]tigen)|nous\s+(?:avons|confirmons)|hemos|le\s+confirmamos|abbiamo|wij\s+(?:hebben|bevestigen)|confirmamos)\b",
+    re.IGNORECASE,
+)
 
 # Which way the money went, where no word says what was done: to the account it goes for what is sold.
 PAID = re.compile(
@@ -278,8 +285,11 @@ FAILED_ORDER = re.compile(
     re.IGNORECASE,
 )
 ORDER_ONLY = re.compile(
-    r"\b(?:auftragsbest[äa]tigung|orderbest[äa]tigung|order\s+(?:confirmation|acknowledg\w+|received)|(?:auftrag|order)\s+(?:erhalten|vorgemerkt|erfasst)"
-    r"|vormerkung|confirmation\s+de\s+r[ée]ception|orden\s+recibida|conferma\s+ricezione|orderbevestiging)\b",
+    r"\b(?:auftragsbest[äa]tigung|orderbest[äa]tigung|order\s+(?:confirmation|acknowledg\w+|received)|(?:auftrag|order)\s+(?:ist\s+)?(?:erhalten|vorgemerkt|erfasst|eingegangen|platziert)"
+    r"|vormerkung|confirmation\s+de\s+r[ée]ception|orden\s+recibida|conferma\s+(?:di\s+)?ricezione|orderbevestiging"
+    r"|order\s+(?:has\s+been\s+|was\s+|is\s+)(?:received|placed|registered|pending)|accus[ée]\s+de\s+r[ée]ception|ordre\s+(?:est\s+|a\s+[ée]t[ée]\s+)?(?:re[çc]u|enregistr[ée]|pris\s+en\s+compte)"
+    r"|orden\s+(?:est[áa]\s+|ha\s+sido\s+)?(?:recibida|registrada|pendiente)|ordine\s+(?:[èe]\s+stato\s+)?(?:ricevuto|registrato|inserito)"
+    r"|order\s+is\s+(?:ontvangen|geregistreerd|geplaatst)|ordem\s+(?:foi\s+)?(?:recebida|registada|registrada|pendente))\b",
     re.IGNORECASE,
 )
 

@@ -128,7 +128,9 @@ def find_name(lines: Sequence[ReadLine]) -> str | None:
     return None
 
 
-REFERENCE = re.compile(r"(?=[\w./-]*\d)[\w./-]{3,40}")
+REFERENCE = re.compile(r"(?:[A-Z]{1,3}\s)?(?=[\w./-]*\d)[\w./-]{3,40}")
+# Its blanks are none of the number: one note has `4471 0029 18` and the next one `4471002918`.
+_ACCOUNT = re.compile(r"(?=[\w./-]*\d)[\w./-]{2,40}(?:[ ]\d{1,6}(?![\w.,/:-])){0,8}")
 
 
 def find_words(lines: Sequence[ReadLine], label: Label, pattern: re.Pattern[str]) -> str | None:
@@ -139,7 +141,15 @@ def find_words(lines: Sequence[ReadLine], label: Label, pattern: re.Pattern[str]
 
 
 def find_account(lines: Sequence[ReadLine]) -> str | None:
-    return find_words(lines, Label.ACCOUNT, REFERENCE)
+    """Of one cell: what stands beside it is another number."""
+    for line, place in list_places(lines, Label.ACCOUNT):
+        cell = line.text[place.end :].lstrip(" \t:#.").partition("\t")[0]
+        if (match := _ACCOUNT.match(cell)) is not None and len(match[0]) >= _LEAST_ACCOUNT:
+            return match[0].replace(" ", "").rstrip(".")
+    return None
+
+
+_LEAST_ACCOUNT = 3
 
 
 def find_account_name(lines: Sequence[ReadLine]) -> str | None:

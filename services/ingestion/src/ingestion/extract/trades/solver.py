@@ -20,6 +20,7 @@ _MAX_COSTS = 10  # lines: each may or may not belong to the sum
 _LABELLED = 4  # the score of two numbers that labels name
 _LARGEST_COSTS = Decimal("0.3")  # of the gross amount: taxes are kept from what is sold
 _HUNDRED = Decimal(100)
+PENNY = "GBX"  # a hundredth of a pound: what London's shares are priced in
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +155,7 @@ def _match_gross(
 
 def _list_kinds_of_price(quantity: Number, price: Number) -> tuple[bool, ...]:
     """Whether a price may be a percentage of a bond's face value, which has a currency; the likelier first."""
-    if price.is_percent:
+    if price.is_percent or price.currency == PENNY:
         return (True,)
     if price.currency is not None:
         return (False,)

@@ -1,5 +1,6 @@
 """One trade from the lines that speak of it, and how far they hold together."""
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,6 +24,7 @@ from ingestion.extract.trades.side_and_dates import (
     is_cancellation,
 )
 from ingestion.extract.trades.solver import (
+    PENNY,
     Candidates,
     Product,
     Settlement,
@@ -90,7 +92,7 @@ def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
         trade_time=find_time(lines, trade_date),
         settlement_date=find_settlement_date(lines, trade_date) or find_second_day(lines[0], trade_date),
         quantity=product.quantity if product else _get_quantity(candidates),
-        price=product.price_value if product else next((n.value for n in candidates.prices), None),
+        price=_get_price(product, lines) if product else next((n.value for n in candidates.prices), None),
         isin=find_isin(lines),
         wkn=find_wkn(lines),
         ticker=find_ticker(lines, has_ticker_column=shared.has_ticker_column),
@@ -106,6 +108,20 @@ def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
         product is not None and not has_unexplained_rows and _knows_quantity_from_price(product, candidates)
     )
     return TradeReading(trade, is_product_proven, is_proven, is_date_certain, is_direction_certain)
+
+
+def _get_price(product: Product, lines: Sequence[ReadLine]) -> Decimal:
+    """In the currency of the trade: London's shares are priced in pence, and settled in pounds."""
+    is_hundredfold = product.quantity * product.price_value > product.amount * _LEAST_HUNDREDFOLD
+    if is_hundredfold and not product.price.is_percent and any(_PENCE.search(line.text) for line in lines):
+        return product.price_value / 100
+    return product.price_value
+
+
+# Between what is right and what is a hundred times too large, whatever was rounded.
+_LEAST_HUNDREDFOLD = 50
+_POUND = "GBP"
+_PENCE = re.compile(r"\(p\)|\b(?:pence|penny|GBX|GBp)\b|\d\s?p\b")
 
 
 def _knows_quantity_from_price(product: Product, candidates: Candidates) -> bool:
@@ -172,7 +188,7 @@ def _add_amounts(
 def _get_price_currency(product: Product | None, candidates: Candidates) -> str | None:
     """The currency in which the trade was priced."""
     if product is not None and product.price.currency is not None:
-        return product.price.currency
+        return _POUND if product.price.currency == PENNY else product.price.currency
     gross = product.gross if product is not None and not product.is_foreign else next(iter(candidates.gross), None)
     return gross.currency if gross is not None else None
 
