@@ -14,8 +14,8 @@ def build_list_statement(
 ) -> tuple[str, list[Any]]:
     """The text and its values. A condition stands in it only where its value is given, so that each has its index.
 
-    `select`, the conditions and the columns of `order` are texts of ours, with `{}` in a condition where its value goes;
-    a tuple has several.
+    `select`, the conditions and the columns of `order` are texts of ours, with `{}` in a condition where its value
+    goes; a tuple has several.
     """
     values: list[Any] = [tenant_id]
     texts = ["tenant_id = $1"]
@@ -25,7 +25,5 @@ def build_list_statement(
             texts.append(condition.format(*(f"${len(values) + number}" for number in range(1, len(given) + 1))))
             values.extend(given)
     values.append(limit)
-    return (
-        f"{select} where {' and '.join(texts)} order by {', '.join(f'{column} desc' for column in order)} limit ${len(values)}",
-        values,
-    )
+    newest_first = ", ".join(f"{column} desc" for column in order)
+    return f"{select} where {' and '.join(texts)} order by {newest_first} limit ${len(values)}", values
