@@ -1,4 +1,4 @@
-"""Pending orders and trades held against each other in Postgres, security by security, after either of them changed."""
+"""Matching of pending orders and trades in Postgres, security by security, after either of them changed."""
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,16 +25,16 @@ from mailroom_common.postgres import DatabaseSession, acquire_session, open_tran
 log = get_logger()
 
 # The newest orders and trades of a security in one direction: older ones stay as they are.
-_MOST_ORDERS = 300
-_MOST_TRADES = 500
-_MOST_ROUNDS = 5
+_MAX_ORDERS = 300
+_MAX_TRADES = 500
+_MAX_ROUNDS = 5
 
-_NEXT = """
+_FIND_REQUEST = """
     select tenant_id, direction, instrument_key from ingestion.order_match_request
     where tenant_id > $1 order by tenant_id, entry_id limit 1
 """
-# Under the lock of the ledger, which whoever asks holds: nothing is asked for between this and the commit.
-_TAKE = """
+# Under the lock of the ledger, which every requester holds: no request is added between this and the commit.
+_DELETE_REQUESTS = """
     delete from ingestion.order_match_request where tenant_id = $1 and direction = $2 and instrument_key = any($3)
 """
 # Key by key, each by the index of its place, and no further than to the newest ones: a tenant may have a hundred
@@ -106,14 +106,16 @@ class PgOrderMatcher:
             # A bug of ours: what is linked of this security stays as it is until something of it changes.
             log.exception("order_matching_failed", tenant_id=wanted["tenant_id"])
             async with acquire_session(self._pool) as conn:
-                await conn.execute(_TAKE, wanted["tenant_id"], wanted["direction"], [wanted["instrument_key"]])
+                await conn.execute(
+                    _DELETE_REQUESTS, wanted["tenant_id"], wanted["direction"], [wanted["instrument_key"]]
+                )
         return True
 
     async def _find_request_in_turn(self) -> Any:
         """Of the next tenant that has one: orders by the ten thousand of one hold up no other's."""
         async with acquire_session(self._pool) as conn:
             for after in dict.fromkeys((self._last_tenant, "")):
-                if (wanted := await conn.fetchrow(_NEXT, after)) is not None:
+                if (wanted := await conn.fetchrow(_FIND_REQUEST, after)) is not None:
                     self._last_tenant = wanted["tenant_id"]
                     return wanted
         return None
@@ -123,10 +125,10 @@ class PgOrderMatcher:
         async with open_transaction(self._pool) as conn:
             await lock_ledger(conn, tenant_id)
             # Another instance may have matched it while this one waited for the ledger.
-            if await conn.execute(_TAKE, tenant_id, direction, [wanted["instrument_key"]]) == "DELETE 0":
+            if await conn.execute(_DELETE_REQUESTS, tenant_id, direction, [wanted["instrument_key"]]) == "DELETE 0":
                 return
             keys, order_rows, trade_rows = await _collect_security(conn, tenant_id, direction, wanted["instrument_key"])
-            await conn.execute(_TAKE, tenant_id, direction, keys)
+            await conn.execute(_DELETE_REQUESTS, tenant_id, direction, keys)
             await self._match_security(conn, tenant_id, order_rows, trade_rows)
 
     async def _match_security(
@@ -163,9 +165,9 @@ async def _collect_security(
     new.
     """
     keys = {key}
-    for _ in range(_MOST_ROUNDS):
-        orders = await conn.fetch(_LIST_ORDERS, tenant_id, direction, sorted(keys), _MOST_ORDERS)
-        trades = await conn.fetch(_LIST_TRADES, tenant_id, direction, sorted(keys), _MOST_TRADES)
+    for _ in range(_MAX_ROUNDS):
+        orders = await conn.fetch(_LIST_ORDERS, tenant_id, direction, sorted(keys), _MAX_ORDERS)
+        trades = await conn.fetch(_LIST_TRADES, tenant_id, direction, sorted(keys), _MAX_TRADES)
         found = keys.union(*(row["instrument_keys"] for row in (*orders, *trades)))
         if found == keys:
             break

@@ -1,4 +1,4 @@
-"""Which pending order each trade executed: said where only one fits, and never guessed.
+"""Which pending order each trade executed: linked where only one fits, and never guessed.
 
 The result follows from the sets of orders and trades, so it is the same whichever came first.
 """
@@ -145,9 +145,9 @@ def _list_fitting(orders: Iterable[tuple[PendingOrder, Trade]], trade: ExecutedT
 
 
 def fits_order(executed: ExecutedTrade, order: PendingOrder, stated: Trade | None = None) -> bool:
-    """Whether a trade may be an execution of the order, or a part of one: what one of them does not say, speaks against
-    nothing, but the security, the direction, the quantity and the day. `stated` is `order.as_trade`, built once for
-    many trades."""
+    """Whether a trade may be an execution of the order, or a part of one: security, direction, quantity and day have
+    to agree; of the rest only what both state and state differently speaks against it. `stated` is `order.as_trade`, built
+    once for many trades."""
     trade, tolerance = executed.trade, executed.tolerance
     if trade.direction is not order.direction or trade.quantity is None or trade.trade_date is None:
         return False

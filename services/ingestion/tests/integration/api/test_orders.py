@@ -236,13 +236,17 @@ PLANNED: dict[str, tuple[str, tuple[Any, ...], set[str]]] = {
         ("acme", "buy", ["isin:A"], 500),
         {"trade_by_first_key", "trade_by_second_key", "trade_by_third_key"},
     ),
-    "next request": (order_matching._NEXT, ("acme",), {"order_match_request_by_tenant"}),
+    "next request": (order_matching._FIND_REQUEST, ("acme",), {"order_match_request_by_tenant"}),
     "requests of a security": (
-        order_matching._TAKE,
+        order_matching._DELETE_REQUESTS,
         ("acme", "buy", ["isin:A"]),
         {"order_match_request_by_security"},
     ),
-    "trades of an order that goes": (orders._FORGET, (["A"], "acme"), {"trade_by_order", "trade_by_decided_order"}),
+    "trades of an order that goes": (
+        orders._UNLINK_TRADES,
+        (["A"], "acme"),
+        {"trade_by_order", "trade_by_decided_order"},
+    ),
 }
 
 MANY_TRADES = """
@@ -270,7 +274,7 @@ async def test_no_statement_that_holds_the_ledger_goes_through_all_rows(site: In
 async def test_of_a_security_that_is_traded_every_day_the_newest_are_looked_at(
     site: Ingestion, api: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(order_matching, "_MOST_TRADES", 2)
+    monkeypatch.setattr(order_matching, "_MAX_TRADES", 2)
     await add_order(api)
     for day in (1, 2, 3):
         await finish(site, f"note-{day}", build_trade(trade_date=date(2026, 4, day), reference=f"R-{day}00"))
