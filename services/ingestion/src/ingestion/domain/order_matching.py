@@ -146,8 +146,8 @@ def _list_fitting(orders: Iterable[tuple[PendingOrder, Trade]], trade: ExecutedT
 
 def fits_order(executed: ExecutedTrade, order: PendingOrder, stated: Trade | None = None) -> bool:
     """Whether a trade may be an execution of the order, or a part of one: security, direction, quantity and day have
-    to agree; of the rest only what both state and state differently speaks against it. `stated` is `order.as_trade`, built
-    once for many trades."""
+    to agree; of the rest only what both state and state differently speaks against it. `stated` is `order.as_trade`,
+    built once for many trades."""
     trade, tolerance = executed.trade, executed.tolerance
     if trade.direction is not order.direction or trade.quantity is None or trade.trade_date is None:
         return False
