@@ -1,6 +1,6 @@
 """Trades of the ledger as the API asks for them: always of one tenant."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
@@ -48,7 +48,7 @@ def _list_order(wanted: TradeFilter) -> tuple[str, ...]:
     return ("seq",) if wanted.changed_since is None else ("updated_at", "seq")
 
 
-def build_position(wanted: TradeFilter, last: Mapping[str, Any]) -> int:
+def build_position(wanted: TradeFilter, last: Any) -> int:
     """Where the page after `last` begins, as one number."""
     match _list_order(wanted)[0]:
         case "trade_date":
