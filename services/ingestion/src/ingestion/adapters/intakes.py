@@ -1,6 +1,6 @@
 """Intake in Postgres: a record becomes rows of `intake` and `document`, and a late duplicate emits its result."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
@@ -35,9 +35,9 @@ _INSERT_DOCUMENT = """
     returning *
 """
 # The lock: either a finisher holds it, and then we see the final state; or it comes after us and reads our intake.
-_LOCK_DOCUMENT = "select * from ingestion.document where doc_source_id = $1 and content_sha256 = $2 for update"
+_LOCK_DOCUMENT = "select * from ingestion.document where doc_source_id = $1 and content_sha256 = $2 for no key update"
 _MOVE_TO_LIVE_LANE = "update ingestion.document set is_backfill = false where document_id = $1"
-_LOCK_KNOWN_DOCUMENT = "select * from ingestion.document where document_id = $1 for update"
+_LOCK_KNOWN_DOCUMENT = "select * from ingestion.document where document_id = $1 for no key update"
 _INSERT_INTAKE = """
     insert into ingestion.intake (attachment_id, document_id, tenant_id, doc_source_id, provider, message_id,
                                   internet_message_id, part_path, filename, detected_content_type, size_bytes,
@@ -59,8 +59,6 @@ _INSERT_EVENT = "insert into ingestion.document_event (tenant_id, document_id, d
 _FIND_OTHERS = f"""
     select {POSSIBLE_DUPLICATES}, {LEDGER_STATES} from ingestion.document where document_id = $1
 """  # noqa: S608  # ours
-_PAGE = 200  # a sender may have sent one content a hundred thousand times
-_INTAKES = "select * from ingestion.intake where document_id = $1 and seq > $2 order by seq limit $3"
 
 
 class PgIntakeStore:
@@ -209,12 +207,3 @@ async def _insert_intake(conn: DatabaseSession, attachment: DocumentAttachment, 
 
 def _superfluous_blob(blob_key: str, kept_key: str) -> SuperfluousBlob | None:
     return None if blob_key == kept_key else SuperfluousBlob(blob_key, kept_key)
-
-
-async def iterate_intakes(conn: DatabaseSession, document_id: str) -> AsyncIterator[Any]:
-    """In the order in which they came. Under the lock of the document's row, so that no further one comes meanwhile."""
-    after = 0
-    while rows := await conn.fetch(_INTAKES, document_id, after, _PAGE):
-        for row in rows:
-            yield row
-        after = rows[-1]["seq"]

@@ -9,25 +9,23 @@ import asyncpg
 
 from ingestion.adapters.bounded_rows import fetch_bounded
 from ingestion.adapters.document_history import find_newest_reading, insert_decision, keep_current_version
-from ingestion.adapters.intakes import append_document_event, iterate_intakes, read_outcome
+from ingestion.adapters.document_results import append_results
+from ingestion.adapters.intakes import append_document_event, read_outcome
 from ingestion.adapters.rereads import request_reread
 from ingestion.adapters.supplier_accounts import check_supplier_account, lock_supplier
 from ingestion.adapters.templates import apply_decision_to_templates
-from ingestion.adapters.trade_ledger import read_ledger_states, record_trades
+from ingestion.adapters.trade_ledger import record_trades
 from ingestion.domain.archive import is_archived
-from ingestion.domain.document import AttachmentId, DocumentId
-from ingestion.domain.result import build_result
 from ingestion.domain.review import Decision, HistoryKind, Review, ReviewRefused, decide, is_reviewable
 from ingestion.domain.views import build_history_view
 from ingestion.ports.reviews import StaleVersion
 from mailroom_common.events import Profile, ResultStatus
 from mailroom_common.outbox import Outbox
 from mailroom_common.postgres import DatabaseSession, acquire_session, open_transaction
-from mailroom_common.topics import INGESTION_RESULTS
 
 # The lock that whoever finishes a reading takes too: of a reading and a review at the same time the later one sees what
 # the earlier one made of the document.
-_LOCK = "select * from ingestion.document where document_id = $1 and tenant_id = $2 for update"
+_LOCK = "select * from ingestion.document where document_id = $1 and tenant_id = $2 for no key update"
 _DECIDE = """
     update ingestion.document
     set status = $2, skip_reason = $3, review_reason = $4, document_type = $5, extraction = $6, confidence = $7,
@@ -109,27 +107,6 @@ def _is_archived_now(current: Any, decided: Any) -> bool:
         and not is_archived(profile, before, content_type)
         and is_archived(profile, after, content_type)
     )
-
-
-async def append_results(conn: DatabaseSession, outbox: Outbox, document: Any, occurred_at: datetime) -> None:
-    """The result of each attachment, as the document's row says now, under the lock of that row."""
-    ledger_states = await read_ledger_states(conn, document)
-    async for intake in iterate_intakes(conn, document["document_id"]):
-        event = build_result(
-            attachment_id=AttachmentId(intake["attachment_id"]),
-            document_id=DocumentId(document["document_id"]),
-            message_id=intake["message_id"],
-            tenant_id=intake["tenant_id"],
-            doc_source_id=intake["doc_source_id"],
-            outcome=read_outcome(document),
-            ledger_states=ledger_states,
-            number=document["result_number"],
-            attempt=document["attempts"],
-            occurred_at=occurred_at,
-        )
-        await outbox.append_record(
-            conn, INGESTION_RESULTS, document["document_id"], event, aggregate=document["document_id"]
-        )
 
 
 async def _decide(conn: DatabaseSession, current: Any, review: Review) -> Decision:

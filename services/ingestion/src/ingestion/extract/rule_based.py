@@ -75,7 +75,7 @@ def _extract_from_xml(transcript: Transcript, e_invoice: Mapping[str, Any]) -> J
     for page in [] if review_reason else pages:
         contradictions = find_contradictions(invoice, page) | contradictions
     confidence = 0.5 if contradictions or review_reason else 1.0
-    if review_reason is None and invoice.iban and not any(names_account(invoice.iban, page.text) for page in pages):
+    if review_reason is None and invoice.iban and not all(names_account(invoice.iban, page) for page in pages):
         review_reason = ReviewReason.IBAN_NOT_ON_PAGE  # read exactly, and seen by nobody
     extraction = invoice.to_json()
     # Both values are shown to whoever decides.
