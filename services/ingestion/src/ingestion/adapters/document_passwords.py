@@ -109,7 +109,7 @@ async def find_password(conn: DatabaseSession, document_id: str, keys: SealingKe
 
 async def forget_used_passwords(conn: DatabaseSession, document_id: str, used: GivenPassword | None) -> None:
     """At the end of a reading, under the lock of the document's row: forget the password that it used. For one that
-    was given after the claim, request another reading; not for one that could not be opened, or there would be no end."""
+    was given after the claim, request another reading; not for one that could not be opened: that would never end."""
     if used is not None and used.text is not None:
         await conn.execute(_FORGET_USED, document_id, used.password_id)
     newest_unused = await conn.fetchval(_NEWEST_UNUSED, document_id)
