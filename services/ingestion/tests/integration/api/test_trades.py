@@ -16,6 +16,7 @@ from ingestion_processes import api_settings, as_tenant, running_api
 from ingestion_site import SCHEMA, Ingestion, utc_now, wait_for_blocked_statement
 
 from ingestion.adapters import trade_announcements, trade_ledger
+from ingestion.adapters.document_results import append_results
 from ingestion.adapters.trade_announcements import PgTradeAnnouncements
 from ingestion.domain.document import DocumentLease, DocumentOutcome
 from ingestion.domain.reasons import ReviewReason
@@ -111,7 +112,7 @@ async def test_a_document_that_cannot_be_announced_holds_up_no_other(
 ) -> None:
     broken, sound = [await finish(site, name, outcome_of(NOTE)) for name in ("broken", "sound")]
     await site.pool.execute("insert into ingestion.trade_announcement (document_id) values ($1), ($2)", broken, sound)
-    append = trade_announcements.append_results
+    append = append_results
 
     async def append_sound(conn: Any, outbox: Outbox, document: Any, occurred_at: datetime) -> None:
         if document["document_id"] == broken:

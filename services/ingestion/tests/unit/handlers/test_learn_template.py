@@ -1,8 +1,6 @@
 """What a review teaches, over a year of one supplier."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -174,10 +172,8 @@ async def test_embedded_xml_is_exact_and_no_template_is_asked(site: Site) -> Non
 async def test_a_lesson_is_given_back_while_the_blob_store_is_away_and_when_the_process_stops(
     site: Site, monkeypatch: pytest.MonkeyPatch, error: BaseException
 ) -> None:
-    @asynccontextmanager
-    async def fail(_key: str) -> AsyncIterator[Any]:
+    def fail(_key: str) -> Any:
         raise error
-        yield
 
     monkeypatch.setattr(site.blobs, "fetch_blob", fail)
     lesson = Lesson(
