@@ -49,10 +49,11 @@ _INVOICE_FIELDS = (
 COLUMNS = (*_PLAIN_FIELDS, "review_decision", "possible_duplicates", *_SOURCE_FIELDS, *_INVOICE_FIELDS)
 
 # What a spreadsheet takes for the beginning of a formula, which may send what is beside it to a stranger.
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+_FORMULA_SIGNS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+_FORMULA_STARTS = (*_FORMULA_SIGNS, "\t", "\r", "\n")
 # Where a spreadsheet may begin another cell within a text: in many countries it parts them by semicolons, and knows no
 # quote that stands within.
-_INNER_CELL = re.compile(f'([;\t\r\n])(?=[\\s"]*[{re.escape("".join(_FORMULA_STARTS))}])')
+_INNER_CELL = re.compile(f'([;\t\r\n])(?=(?:[^\\S\t\r\n]|")*[{re.escape("".join(_FORMULA_SIGNS))}])')
 _NUMBERS = frozenset({"total_net", "total_tax", "total_gross", "amount_due"})
 
 

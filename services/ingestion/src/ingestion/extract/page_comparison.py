@@ -14,7 +14,9 @@ from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.transcript import TextLine, Transcript
 from ingestion.extract import values
 from ingestion.extract.layout_rules import limit_lines, read_invoice
+from ingestion.extract.payee_numbers import list_read_lines
 from ingestion.extract.supplier import find_supplier_name, normalize_name
+from ingestion.extract.tax_ids import compare_tax_ids
 
 # A page of these cannot be held against anything.
 _PAGE_IS_NOT_SHOWN = frozenset({ReviewReason.NO_TEXT_LAYER, ReviewReason.TEXT_GARBLED, ReviewReason.FORM_NOT_READ})
@@ -40,7 +42,7 @@ def _prints_what_is_paid(invoice: Invoice, transcript: Transcript) -> bool:
         bool(number)
         and number in _strip_punctuation(text)
         and invoice.total_gross in amounts
-        and (invoice.iban is None or names_account(invoice.iban, text))
+        and (invoice.iban is None or names_account(invoice.iban, transcript))
     )
 
 
@@ -69,7 +71,7 @@ def _list_missing_values(invoice: Invoice, transcript: Transcript, page: Sequenc
         # Zero is seldom printed: no tax, nothing due.
         if amount and amounts and amount not in amounts:
             yield name
-    if invoice.iban and not _may_be_paid_to(invoice.iban, page, text):
+    if invoice.iban and not _may_be_paid_to(invoice.iban, page, transcript):
         yield "iban"
     if not _may_name_supplier(invoice, transcript, page):
         yield "supplier_name"
@@ -79,7 +81,7 @@ def _list_other_values(invoice: Invoice, printed: Invoice) -> Iterator[str]:
     """Fields that the page names, and names otherwise."""
     if invoice.currency and printed.currency and invoice.currency != printed.currency:
         yield "currency"
-    if invoice.vat_id and printed.vat_id and _strip_punctuation(invoice.vat_id) != _strip_punctuation(printed.vat_id):
+    if invoice.vat_id and printed.vat_id and not compare_tax_ids(invoice.vat_id, printed.vat_id):
         yield "vat_id"
     if printed.totals_add_up():
         for name in ("total_gross", "total_net", "total_tax"):
@@ -100,15 +102,17 @@ def _has_total(invoice: Invoice, amount: Decimal) -> bool:
 _WRITTEN_IBAN = re.compile(r"\bIBAN\b\W{0,3}([A-Z]{2}\d{2}(?:[ \u00a0]?[A-Z0-9]){10,30})")
 
 
-def _may_be_paid_to(iban: str, page: Sequence[TextLine], text: str) -> bool:
+def _may_be_paid_to(iban: str, page: Sequence[TextLine], transcript: Transcript) -> bool:
     """Whether the page names this account, or none at all."""
-    if names_account(iban, text):
+    if names_account(iban, transcript):
         return True
     # Written with a wrong check digit it is another account as well.
     return not any(_WRITTEN_IBAN.search(line.text) or next(values.find_ibans(line.text), None) for line in page)
 
 
-def names_account(iban: str, text: str) -> bool:
+def names_account(iban: str, transcript: Transcript) -> bool:
+    """Whether a person who looks at the page for the account finds this one."""
+    text = "\n".join(line.text for line in list_read_lines(limit_lines(transcript), transcript.lines))
     return iban.upper() in re.sub(r"[\s\u00a0]", "", text).upper()
 
 

@@ -22,29 +22,31 @@ from ingestion.domain.layout_template import (
     PlaceRule,
     is_same_layout,
 )
+from ingestion.domain.supplier_accounts import fold_look_of_name
 from ingestion.domain.transcript import Transcript
 from ingestion.extract import values
 from ingestion.extract.evidence_boxes import find_boxes
 from ingestion.extract.layout_features import Page, compute_features, index_page
-from ingestion.extract.layout_rules import is_reminder, limit_lines, read_invoice
+from ingestion.extract.layout_rules import limit_lines, read_invoice
 from ingestion.extract.ocr_certainty import was_read_by_ocr
+from ingestion.extract.other_titles import find_other_title
 from ingestion.extract.rule_based import estimate_confidence
 from ingestion.extract.template_rules import Value, learn_rules, list_readings, read_rule
 from mailroom_common.parser import JSON
 
 _OF_SUPPLIER = ("supplier_name", "vat_id")  # the page prints it: this is whose it is
 _TOTALS = ("total_gross", "total_net", "total_tax")
-_MOST_CONFIDENCE = 0.9  # one document taught it, and the next may be another case
-_LEAST_NAME = 4  # letters and digits of a name that is not found by chance
+_MAX_CONFIDENCE = 0.9  # one document taught it, and the next may be another case
+_MIN_NAME = 4  # letters and digits of a name that is not found by chance
 
 
 def measure_layout(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
     """The features of a layout; none of what no template is for: an e-invoice, a PDF with others in it, what was read
-    off a picture, and a reminder, which has the letter head and the labels of the invoice that it asks for again."""
+    off a picture, and what has another title, but the letter head and the labels of an invoice: a reminder, say."""
     transcript = Transcript.from_json(orjson.loads(file.read()))
     if transcript.e_invoice is not None or transcript.part_starts or was_read_by_ocr(transcript):
         return []
-    if is_reminder(limit_lines(transcript)):
+    if find_other_title(limit_lines(transcript)) is not None:
         return []
     return list(compute_features(index_page(transcript)))
 
@@ -68,7 +70,7 @@ def read_by_templates(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
     page, general = index_page(transcript), Invoice.from_json(asked["fields"])
     for number, written in enumerate(asked["templates"]):
         template = LayoutTemplate.from_json(written)
-        if fits_page(template, page):
+        if fits_page(template, page) and not _is_of_another(template, general):
             invoice, used, disputed = merge_reading(general, read_template(template, page), template.overrides)
             return {
                 "number": number,
@@ -76,7 +78,7 @@ def read_by_templates(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
                 "used": used,
                 "disputed": _write_fields(disputed),
                 "boxes": [box.to_list() for box in find_boxes(invoice.to_json(), transcript.lines)],
-                "confidence": min(estimate_confidence(invoice), _MOST_CONFIDENCE),
+                "confidence": min(estimate_confidence(invoice), _MAX_CONFIDENCE),
             }
     return None
 
@@ -142,7 +144,17 @@ def fits_page(template: LayoutTemplate, page: Page) -> bool:
     if template.vat_id is not None:
         return _is_printed(template.vat_id, page)
     name = template.supplier_name
-    return name is not None and len(_strip(name)) >= _LEAST_NAME and _is_printed(name, page)
+    return name is not None and len(_strip(name)) >= _MIN_NAME and _is_printed(name, page)
+
+
+def _is_of_another(template: LayoutTemplate, general: Invoice) -> bool:
+    """Whether the general rules read the page as another supplier's. A name alone may be a word that every invoice has:
+    `Netto`, `Total` or `Post` are suppliers too."""
+    if template.vat_id is not None:
+        return False
+    is_other_name = fold_look_of_name(general.supplier_name or "") != fold_look_of_name(template.supplier_name or "")
+    is_named_otherwise = general.supplier_name is not None and is_other_name
+    return general.vat_id is not None or (is_named_otherwise and "supplier_name" not in template.overrides)
 
 
 def read_template(template: LayoutTemplate, page: Page) -> Invoice:

@@ -1,0 +1,62 @@
+"""What says in its title that it is no invoice: a reminder, a pro-forma invoice, what is open of an account, or paid.
+
+Each of them lists what invoices ask for, and would be paid twice if it were taken for one.
+"""
+
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+
+from ingestion.domain.transcript import TextLine
+from ingestion.extract import kind_words, labels, values
+
+_LINES_OF_HEAD = 15  # of a further page: an invoice that begins there says so here
+_CELLS_OF_TITLE = 3  # a line with more of them is a table's
+
+
+class OtherTitle(StrEnum):
+    REMINDER = "reminder"  # an invoice was not paid
+    PROFORMA = "proforma"  # what an invoice will ask for
+    STATEMENT = "statement"  # of account: the invoices that are open
+    REMITTANCE = "remittance"  # a customer tells what it paid
+
+
+def find_other_title(page: Sequence[TextLine]) -> OtherTitle | None:
+    """The title of what asks for nothing that an invoice does not ask for; None where an invoice names itself too."""
+    head = page[: max(12, len(page) // 3)]
+    if _is_reminder(head):
+        return OtherTitle.REMINDER
+    titles = list(_list_titles(head))
+    if any(map(labels.PROFORMA_TITLE.match, titles)) and not any(map(labels.BARE_DOCUMENT.match, titles)):
+        return OtherTitle.PROFORMA
+    if any(map(labels.HEADLINE.match, titles)) or any(map(labels.INVOICE_NUMBER.search, titles)):
+        return None
+    if any(map(labels.REMITTANCE_TITLE.match, titles)):
+        return OtherTitle.REMITTANCE
+    is_statement = any(map(labels.BARE_STATEMENT.match, titles))
+    is_open = is_statement and any(labels.OPEN_ITEMS.search(line.text) for line in page)
+    return OtherTitle.STATEMENT if is_open else None
+
+
+def begins_again_as_invoice(page: Sequence[TextLine]) -> bool:
+    """Whether a later page is one: a reminder may have the invoice behind it."""
+    for number in sorted({line.page for line in page})[1:]:
+        own = [line for line in page if line.page == number]
+        is_named = any(map(labels.HEADLINE.match, _list_titles(own[:_LINES_OF_HEAD])))
+        if is_named and any(values.is_money(line.text) for line in own):
+            return True
+    return False
+
+
+def _is_reminder(head: Sequence[TextLine]) -> bool:
+    """Whether it calls itself a reminder before it names an invoice."""
+    for line in head:
+        for cell in line.cells:
+            if labels.HEADLINE.match(cell.text):
+                return False
+            if kind_words.REMINDER_HEADLINE.match(cell.text) or kind_words.REMINDER_SUBJECT.match(cell.text):
+                return True
+    return False
+
+
+def _list_titles(lines: Sequence[TextLine]) -> Iterator[str]:
+    return (cell.text for line in lines if len(line.cells) <= _CELLS_OF_TITLE for cell in line.cells)
