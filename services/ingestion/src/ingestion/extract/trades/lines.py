@@ -122,7 +122,7 @@ _INCLUDING = re.compile(
 
 def is_long_sentence(line: ReadLine) -> bool:
     """Longer than what says something of a trade; a row of a table may be as long."""
-    return len(line.text) > _MAX_SENTENCE and len(line.source.cells) < _LEAST_HEADS
+    return len(line.text) > _MAX_SENTENCE and len(line.source.cells) < _MIN_HEADS
 
 
 def list_numbers_at(lines: Sequence[ReadLine], line: ReadLine, place: LabelPlace) -> list[Number]:
