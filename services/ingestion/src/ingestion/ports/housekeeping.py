@@ -28,9 +28,16 @@ class TradeAnnouncements(Protocol):
         ...
 
 
-class SupplierBackfill(Protocol):
-    async def write_missing_keys(self) -> int:
-        """Write what suppliers are known by into a batch of documents that were completed without; how many it were."""
+class Backfill(Protocol):
+    """What rows of an earlier release, or of a worker of one, are without."""
+
+    @property
+    def name(self) -> str:
+        """What is written; for logs."""
+        ...
+
+    async def write_missing(self) -> int:
+        """Write it into a batch of them; how many it were."""
         ...
 
 

@@ -158,7 +158,7 @@ async def test_what_was_completed_before_accounts_were_compared_is_known_too(sit
         "update ingestion.document set supplier_vat_key = null, supplier_name_key = null, supplier_iban = null"
     )
     backfill = PgSupplierBackfill(site.pool, batch=3)
-    assert [await backfill.write_missing_keys() for _ in range(3)] == [3, 1, 0]
+    assert [await backfill.write_missing() for _ in range(3)] == [3, 1, 0]
     rows = [await site.document(document) for document in (*documents, nobody)]
     keys = [(row["supplier_vat_key"], row["supplier_name_key"], row["supplier_iban"]) for row in rows]
     assert keys == [("DE136695976", "muster", OLD)] * 3 + [(None, None, "")]
