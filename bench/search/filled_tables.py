@@ -34,7 +34,7 @@ INSERT_DOCUMENTS = f"""
 insert into ingestion.document (
     document_id, seq, tenant_id, doc_source_id, profile, content_sha256, content_type, size_bytes, blob_key,
     source_metadata, status, skip_reason, review_reason, document_type, extraction, confidence, reader,
-    duplicate_key, supplier_name_key, supplier_vat_key, supplier_iban, next_attempt_at)
+    duplicate_key, supplier_name_key, supplier_look_key, supplier_vat_key, supplier_iban, next_attempt_at)
 overriding system value
 select {_ID}, n, {_TENANT}, {_TENANT} || '/source-' || n % 50,
        case when n % 4 = 0 then 'contract_note' else 'invoice' end, md5(n::text) || md5(n::text), 'application/pdf',
@@ -51,6 +51,7 @@ select {_ID}, n, {_TENANT}, {_TENANT} || '/source-' || n % 50,
        0.9, 'layout-rules/1',
        -- Pairs, and one key that many documents have: an invoice that was sent again and again.
        md5('key' || case when n % 10000 = 9 then 9 when n % 1000 = 507 then n - 500 else n end),
+       case when n % 20 <> 1 and n % 7 <> 2 then 'supplier ' || n % 20000 end,
        case when n % 20 <> 1 and n % 7 <> 2 then 'supplier ' || n % 20000 end,
        case when n % 20 <> 1 and n % 7 <> 2 then 'DE' || 100000000 + n % 20000 end,
        case when n % 20 <> 1 and n % 7 <> 2 then 'DE' || 10000000000000000000 + n % 20000 end, null
