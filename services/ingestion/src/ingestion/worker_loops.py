@@ -1,4 +1,4 @@
-"""The loops of the worker process: each waits for its signal, works off what there is, and ends with the process."""
+"""The loops of the worker process: each waits for its signal, processes what there is, and ends with the process."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -12,6 +12,7 @@ from ingestion.ports.housekeeping import (
     Backfill,
     EventLogMaintenance,
     OrderMatcher,
+    ResultBacklog,
     TradeAnnouncements,
     UnfinishedUploads,
     UnusedPasswords,
@@ -95,20 +96,33 @@ async def run_event_numbering(events: EventLogMaintenance, signals: ChannelSigna
 async def run_trade_announcements(
     announcements: TradeAnnouncements, signals: ChannelSignals, stopping: asyncio.Event
 ) -> None:
-    """Tell results again whose trades other documents changed. Several instances at once share them."""
+    """Publish new results of documents whose trades other documents changed. Several instances at once share them."""
     while not stopping.is_set():
         seen = signals.count_signals(Channel.TRADES_CHANGED)
         try:
             if await announcements.announce_next():
                 continue
         except Retryable as error:
-            # Postgres is away; what changed is told when it is back.
+            # Postgres is away; the results are published when it is back.
             log.warning("trade_announcement_deferred", reason=str(error))
         await signals.wait_for_signal(Channel.TRADES_CHANGED, beyond=seen, timeout_s=_LONGEST_PAUSE_S)
 
 
+async def run_result_backlog(backlog: ResultBacklog, signals: ChannelSignals, stopping: asyncio.Event) -> None:
+    """Write the results of documents with very many attachments, some at a time. Several instances take turns."""
+    while not stopping.is_set():
+        seen = signals.count_signals(Channel.RESULTS_WAITING)
+        try:
+            if await backlog.write_some():
+                continue
+        except Retryable as error:
+            # Postgres is away; the results are written when it is back.
+            log.warning("result_backlog_deferred", reason=str(error))
+        await signals.wait_for_signal(Channel.RESULTS_WAITING, beyond=seen, timeout_s=_LONGEST_PAUSE_S)
+
+
 async def run_order_matching(matcher: OrderMatcher, signals: ChannelSignals, stopping: asyncio.Event) -> None:
-    """Hold pending orders and trades against each other once either of them changed. Several instances take turns."""
+    """Match pending orders and trades once either of them changed. Several instances take turns."""
     while not stopping.is_set():
         seen = signals.count_signals(Channel.TRADES_CHANGED)
         try:
@@ -171,7 +185,7 @@ async def run_backfill(backfill: Backfill, stopping: asyncio.Event) -> None:
 
 
 async def run_lessons(teacher: TemplateTeacher, stopping: asyncio.Event) -> None:
-    """Learn from decided documents, one after the other: nobody waits for it but the supplier's next invoice."""
+    """Learn from decided documents, one after the other: nothing waits for it but the supplier's next invoice."""
     while not stopping.is_set():
         try:
             if await _finish_or_cancel(teacher.learn_next(), stopping):

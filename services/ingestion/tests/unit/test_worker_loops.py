@@ -136,6 +136,9 @@ class ChangedTrades:
     async def match_next(self) -> bool:
         return self._answer()
 
+    async def write_some(self) -> bool:
+        return self._answer()
+
     def _answer(self) -> bool:
         answer = self.answers.pop(0)
         if not self.answers:
@@ -145,13 +148,20 @@ class ChangedTrades:
         return bool(answer)
 
 
-@pytest.mark.parametrize("loop", [worker_loops.run_trade_announcements, worker_loops.run_order_matching])
-async def test_changed_trades_are_worked_off_until_none_is_left_and_after_a_failure(loop: Any) -> None:
+@pytest.mark.parametrize(
+    ("loop", "channel"),
+    [
+        (worker_loops.run_trade_announcements, Channel.TRADES_CHANGED),
+        (worker_loops.run_order_matching, Channel.TRADES_CHANGED),
+        (worker_loops.run_result_backlog, Channel.RESULTS_WAITING),
+    ],
+)
+async def test_what_changed_is_worked_off_until_none_is_left_and_after_a_failure(loop: Any, channel: Channel) -> None:
     stopping, heard = asyncio.Event(), wakeups()
     changed = ChangedTrades(stopping)
     running = asyncio.create_task(loop(changed, heard, stopping))
     while changed.answers:
-        await heard.signal_channel(Channel.TRADES_CHANGED)
+        await heard.signal_channel(channel)
         await asyncio.sleep(0)
     await asyncio.wait_for(running, 5)
 

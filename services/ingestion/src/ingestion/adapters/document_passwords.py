@@ -6,8 +6,8 @@ import asyncpg
 
 from ingestion.adapters.rereads import request_soon
 from ingestion.domain.document_password import (
-    KEPT_AT_MOST,
     LIMIT_PERIOD,
+    MAX_PASSWORD_AGE,
     MAX_PER_DOCUMENT,
     MAX_PER_TENANT,
     GivenPassword,
@@ -82,7 +82,7 @@ class PasswordSweeper:
     async def forget_old_passwords(self) -> int:
         """How many were forgotten: more may be left."""
         async with acquire_session(self._pool) as conn:
-            status = await conn.execute(_FORGET_OLD, KEPT_AT_MOST)
+            status = await conn.execute(_FORGET_OLD, MAX_PASSWORD_AGE)
             return int(status.rpartition(" ")[2])
 
 

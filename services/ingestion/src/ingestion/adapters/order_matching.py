@@ -1,4 +1,4 @@
-"""Pending orders and trades held against each other in Postgres, security by security, after either of them changed."""
+"""Matching of pending orders and trades in Postgres, security by security, after either of them changed."""
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,15 +25,15 @@ from mailroom_common.postgres import DatabaseSession, acquire_session, open_tran
 log = get_logger()
 
 # The newest orders and trades of a security in one direction: older ones stay as they are.
-_MOST_ORDERS = 300
-_MOST_TRADES = 500
-_MOST_ROUNDS = 5
+_MAX_ORDERS = 300
+_MAX_TRADES = 500
+_MAX_ROUNDS = 5
 
-_NEXT = """
+_FIND_REQUEST = """
     select tenant_id, direction, instrument_key from ingestion.order_match_request order by entry_id limit 1
 """
-# Under the lock of the ledger, which whoever asks holds: nothing is asked for between this and the commit.
-_TAKE = """
+# Under the lock of the ledger, which every requester holds: no request is added between this and the commit.
+_DELETE_REQUESTS = """
     delete from ingestion.order_match_request where tenant_id = $1 and direction = $2 and instrument_key = any($3)
 """
 # An order may name a ticker only, which a trade has beside the ISIN of other orders: round by round, until no key is
@@ -45,7 +45,7 @@ _LIST_KEYS = """
         union all
         select instrument_keys from ingestion.trade
         where tenant_id = $1 and fields ->> 'direction' = $2 and instrument_keys && $3 and state = 'counted'
-    ) as alike
+    ) as related
 """
 _LIST_ORDERS = """
     select * from ingestion.pending_order
@@ -82,7 +82,7 @@ class PgOrderMatcher:
 
     async def match_next(self) -> bool:
         async with acquire_session(self._pool) as conn:
-            wanted = await conn.fetchrow(_NEXT)
+            wanted = await conn.fetchrow(_FIND_REQUEST)
         if wanted is None:
             return False
         try:
@@ -93,7 +93,9 @@ class PgOrderMatcher:
             # A bug of ours: what is linked of this security stays as it is until something of it changes.
             log.exception("order_matching_failed", tenant_id=wanted["tenant_id"])
             async with acquire_session(self._pool) as conn:
-                await conn.execute(_TAKE, wanted["tenant_id"], wanted["direction"], [wanted["instrument_key"]])
+                await conn.execute(
+                    _DELETE_REQUESTS, wanted["tenant_id"], wanted["direction"], [wanted["instrument_key"]]
+                )
         return True
 
     async def _match_requested(self, wanted: Any) -> None:
@@ -101,12 +103,12 @@ class PgOrderMatcher:
         async with open_transaction(self._pool) as conn:
             await lock_ledger(conn, tenant_id)
             keys = await _collect_keys(conn, tenant_id, direction, wanted["instrument_key"])
-            await conn.execute(_TAKE, tenant_id, direction, keys)
+            await conn.execute(_DELETE_REQUESTS, tenant_id, direction, keys)
             await self._match_security(conn, tenant_id, direction, keys)
 
     async def _match_security(self, conn: DatabaseSession, tenant_id: str, direction: str, keys: list[str]) -> None:
-        order_rows = await conn.fetch(_LIST_ORDERS, tenant_id, direction, keys, _MOST_ORDERS)
-        listed = await conn.fetch(_LIST_TRADES, tenant_id, direction, keys, _MOST_TRADES)
+        order_rows = await conn.fetch(_LIST_ORDERS, tenant_id, direction, keys, _MAX_ORDERS)
+        listed = await conn.fetch(_LIST_TRADES, tenant_id, direction, keys, _MAX_TRADES)
         order_ids = [row["order_id"] for row in order_rows]
         # Those of an order that is older than all that are looked at stay as they are.
         trade_rows = [row for row in listed if row["order_id"] is None or row["order_id"] in set(order_ids)]
@@ -131,7 +133,7 @@ class PgOrderMatcher:
 
 async def _collect_keys(conn: DatabaseSession, tenant_id: str, direction: str, key: str) -> list[str]:
     keys = {key}
-    for _ in range(_MOST_ROUNDS):
+    for _ in range(_MAX_ROUNDS):
         rows = await conn.fetch(_LIST_KEYS, tenant_id, direction, sorted(keys))
         found = keys | {row["instrument_key"] for row in rows}
         if found == keys:

@@ -7,13 +7,13 @@ import asyncpg
 
 from ingestion.adapters.bounded_rows import fetch_bounded
 from ingestion.adapters.list_statement import build_list_statement
-from ingestion.adapters.trade_ledger import lock_ledger, settle_alike
+from ingestion.adapters.trade_ledger import judge_similar_trades, lock_ledger
 from ingestion.domain.trade_views import build_trade_decision_view, build_trade_view
 from ingestion.ports.reviews import StaleVersion
 from ingestion.ports.trades import TradeDecision, TradeDecisionRefused, TradeFilter
 from mailroom_common.postgres import DatabaseSession, acquire_session, open_transaction
 
-_MOST_STATEMENTS = 200
+_MAX_STATEMENTS = 200
 
 _LIST = "select *, octet_length(fields::text) as json_bytes from ingestion.trade"
 _FIND = "select * from ingestion.trade where trade_id = $1 and tenant_id = $2"
@@ -55,7 +55,7 @@ class PgTradeLedger:
             if row is None:
                 return None
             statements = await _list_statements(conn, row)
-            decisions = await conn.fetch(_DECISIONS, tenant_id, trade_id, _MOST_STATEMENTS)
+            decisions = await conn.fetch(_DECISIONS, tenant_id, trade_id, _MAX_STATEMENTS)
         return {
             **build_trade_view(dict(row)),
             "statements": [build_trade_view(dict(statement)) for statement in statements],
@@ -82,13 +82,13 @@ class PgTradeLedger:
                     decision.api_key_id,
                 )
             await conn.execute(_RAISE_VERSION, trade_id)
-            await settle_alike(conn, tenant_id, [row["match_key"]])
+            await judge_similar_trades(conn, tenant_id, [row["match_key"]])
             return True
 
 
 async def _list_statements(conn: DatabaseSession, row: Any) -> list[Any]:
     first = row["duplicate_of"] or row["trade_id"]
-    found = await conn.fetch(_STATEMENTS, row["tenant_id"], row["match_key"], first, _MOST_STATEMENTS)
+    found = await conn.fetch(_STATEMENTS, row["tenant_id"], row["match_key"], first, _MAX_STATEMENTS)
     return list(found)
 
 
@@ -111,11 +111,11 @@ async def _find_others(conn: DatabaseSession, row: Any, decision: TradeDecision)
 
 
 async def _find_usual_others(conn: DatabaseSession, row: Any, decision: TradeDecision) -> list[str]:
-    held_against = row["duplicate_of"] or row["cancels"] or row["cancelled_by"]
-    if held_against is None:
-        raise TradeDecisionRefused("The ledger holds it against no other trade: name one as other_trade_id.")
+    counterpart = row["duplicate_of"] or row["cancels"] or row["cancelled_by"]
+    if counterpart is None:
+        raise TradeDecisionRefused("The ledger names no other trade beside it: send one as other_trade_id.")
     if decision.is_same or row["duplicate_of"] is None:
-        return [held_against]
+        return [counterpart]
     # Of all that state it: whichever of them counts one day, this one is another trade.
     return [other["trade_id"] for other in await _list_statements(conn, row) if other["trade_id"] != row["trade_id"]]
 

@@ -14,13 +14,12 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, StringConstraints
 from ingestion.api.documents import decode_cursor, encode_cursor
 from ingestion.api.export_streams import EXPORT_RESPONSES, FormatParameter, Page, answer_with_export, stream_pages
 from ingestion.api.trade_examples import TRADE_EXAMPLE, TRADES_EXAMPLE
-from ingestion.api.versions import parse_version
+from ingestion.api.versions import answer_refused_decision, parse_version
 from ingestion.domain.export import ExportFormat
 from ingestion.domain.order_matching import OrderMatch
 from ingestion.domain.trade_ledger import TradeState
 from ingestion.domain.trade_views import write_trade, write_trade_header
-from ingestion.ports.reviews import StaleVersion
-from ingestion.ports.trades import TradeDecision, TradeDecisionRefused, TradeFilter, TradeLedger
+from ingestion.ports.trades import TradeDecision, TradeFilter, TradeLedger
 from mailroom_common.api_requests import DocSourceFilter, refuse_unknown_parameters
 from mailroom_common.auth import APIKeys, Caller, Role, require_role
 from mailroom_common.web import HTTPProblem, ListPage
@@ -37,7 +36,7 @@ class TradeVerdict(StrEnum):
 
 class TradeDecisionRequest(BaseModel):
     """`same`: this trade and the other one are one trade, or the cancellation takes that one back. `distinct`: they are
-    two. `other_trade_id`: by default the one that the ledger holds it against.
+    two. `other_trade_id`: by default the one that the ledger names beside it.
 
     `reviewer` is the person who decides, as the calling program names them.
     """
@@ -128,17 +127,8 @@ def _add_decisions(router: APIRouter, ledger: TradeLedger, keys: APIKeys) -> Non
         if_match: Annotated[str | None, Header(description="`version` of the trade that you saw.")] = None,
     ) -> dict[str, Any]:
         decision = body.to_decision(parse_version(if_match), caller)
-        try:
+        with answer_refused_decision("trade", "This cannot be decided about the trade"):
             found = await ledger.decide_trade(caller.tenant_id, str(trade_id), decision)
-        except StaleVersion as error:
-            raise HTTPProblem(
-                412,
-                "The trade was changed since you looked",
-                "Read it again and decide on what it says now.",
-                version=error.version,
-            ) from error
-        except TradeDecisionRefused as error:
-            raise HTTPProblem(409, "This cannot be decided about the trade", str(error)) from error
         if not found:
             raise _not_found()
         return await _find_trade(ledger, caller, trade_id, response)

@@ -11,7 +11,7 @@ MAX_PER_DOCUMENT = 10
 MAX_PER_TENANT = 100
 LIMIT_PERIOD = timedelta(hours=1)
 # Of a document that no worker reads meanwhile.
-KEPT_AT_MOST = timedelta(days=1)
+MAX_PASSWORD_AGE = timedelta(days=1)
 
 _LOCKED = frozenset({ReviewReason.PASSWORD_REQUIRED, ReviewReason.PASSWORD_WRONG})
 

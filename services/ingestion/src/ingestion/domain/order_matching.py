@@ -1,4 +1,4 @@
-"""Which pending order each trade executed: said where only one fits, and never guessed.
+"""Which pending order each trade executed: linked where only one fits, and never guessed.
 
 The result follows from the sets of orders and trades, so it is the same whichever came first.
 """
@@ -144,8 +144,8 @@ def _list_fitting(orders: Iterable[PendingOrder], trade: ExecutedTrade) -> list[
 
 
 def fits_order(executed: ExecutedTrade, order: PendingOrder) -> bool:
-    """Whether a trade may be an execution of the order, or a part of one: what one of them does not say, speaks against
-    nothing, but the security, the direction, the quantity and the day."""
+    """Whether a trade may be an execution of the order, or a part of one: security, direction, quantity and day have
+    to agree; of the rest only what both state and state differently speaks against it."""
     trade, tolerance = executed.trade, executed.tolerance
     if trade.direction is not order.direction or trade.quantity is None or trade.trade_date is None:
         return False

@@ -6,25 +6,30 @@ from typing import Protocol
 
 class EventLogMaintenance(Protocol):
     async def assign_numbers(self) -> int:
-        """Number a batch of events that have no number yet; how many it were."""
+        """Number a batch of events that have no number yet; how many there were."""
         ...
 
     async def delete_events(self, *, older_than: timedelta) -> int:
-        """Delete a batch of old events; how many it were."""
+        """Delete a batch of old events; how many there were."""
         ...
 
 
 class OrderMatcher(Protocol):
     async def match_next(self) -> bool:
-        """Hold the orders and trades of a security against each other of which something changed. False when there is
-        none."""
+        """Match the orders and trades of one security that has changed. False when there is none."""
         ...
 
 
 class TradeAnnouncements(Protocol):
     async def announce_next(self) -> bool:
-        """Tell the results of a document again whose trades another one made duplicates, or took back. False when there
-        is none."""
+        """Publish new results of one document whose trades changed in the ledger. False when there is none."""
+        ...
+
+
+class ResultBacklog(Protocol):
+    async def write_some(self) -> bool:
+        """Write some more results of a document that has very many attachments. False when there is none, or while many
+        results wait for Kafka."""
         ...
 
 
@@ -49,5 +54,5 @@ class UnfinishedUploads(Protocol):
 
 class UnusedPasswords(Protocol):
     async def forget_old_passwords(self) -> int:
-        """Forget a batch of passwords that no reading used in time; how many it were."""
+        """Forget a batch of passwords that no reading used in time; how many there were."""
         ...
