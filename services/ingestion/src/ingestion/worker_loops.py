@@ -13,12 +13,13 @@ from ingestion.ports.housekeeping import (
     EventLogMaintenance,
     OrderMatcher,
     ResultBacklog,
+    SweptUpload,
     TradeAnnouncements,
     UnfinishedUploads,
     UnusedPasswords,
 )
 from ingestion.ports.leases import DocumentLeases
-from mailroom_common.errors import Rejected, Retryable
+from mailroom_common.errors import Retryable
 from mailroom_common.logs import get_logger
 from mailroom_common.metrics import INGESTION_BACKLOG_AGE_S
 from mailroom_common.retries import backoff_s, wait_for_event
@@ -31,6 +32,7 @@ _SHORTEST_PAUSE_S = 0.05
 _PAUSE_AFTER_FAILURE_S = 1.0
 _RETENTION_INTERVAL_S = 3600.0
 _BACKLOG_INTERVAL_S = 15.0
+_MAX_FAILURES_IN_A_ROW = 10
 _BACKFILL_INTERVAL_S = 60.0
 _LESSON_INTERVAL_S = 5.0
 _STOP_GRACE_S = 2.0  # of the 8 s that a stopping process has
@@ -162,11 +164,16 @@ async def run_event_retention(events: EventLogMaintenance, keep: timedelta, stop
 async def run_upload_sweep(uploads: UnfinishedUploads, stopping: asyncio.Event) -> None:
     """Delete what uploads left in the blob store that were cut off, once an hour."""
     while not stopping.is_set():
+        failed_in_a_row = 0
         try:
-            while not stopping.is_set() and await uploads.sweep_upload():
-                log.info("unfinished_upload_deleted")
-        except (Retryable, Rejected) as error:
-            # Postgres or the blob store is away, or refuses to delete; the next round deletes what this one did not.
+            # A store that is away, or deletes nothing, is not asked for each blob.
+            while not stopping.is_set() and failed_in_a_row < _MAX_FAILURES_IN_A_ROW:
+                swept = await uploads.sweep_upload()
+                if swept is None:
+                    break
+                failed_in_a_row = failed_in_a_row + 1 if swept is SweptUpload.POSTPONED else 0
+        except Retryable as error:
+            # Postgres is away; the next round deletes what this one did not.
             log.warning("upload_sweep_deferred", reason=str(error))
         await wait_for_event(stopping, _RETENTION_INTERVAL_S)
 

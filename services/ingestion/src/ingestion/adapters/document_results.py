@@ -34,7 +34,7 @@ _REMEMBER = """
 _COUNT_WAITING = "select count(*) from (select from ingestion.outbox limit $1) as waiting"
 _NEXT = "select document_id from ingestion.result_backlog order by next_turn_at limit 1"
 # The lock that every writer of a document's results takes, and first, as they do.
-_LOCK_DOCUMENT = "select * from ingestion.document where document_id = $1 for update"
+_LOCK_DOCUMENT = "select * from ingestion.document where document_id = $1 for no key update"
 _FIND_PLACE = "select after_seq from ingestion.result_backlog where document_id = $1"
 _FORGET = "delete from ingestion.result_backlog where document_id = $1"
 

@@ -35,9 +35,9 @@ _INSERT_DOCUMENT = """
     returning *
 """
 # The lock: either a finisher holds it, and then we see the final state; or it comes after us and reads our intake.
-_LOCK_DOCUMENT = "select * from ingestion.document where doc_source_id = $1 and content_sha256 = $2 for update"
+_LOCK_DOCUMENT = "select * from ingestion.document where doc_source_id = $1 and content_sha256 = $2 for no key update"
 _MOVE_TO_LIVE_LANE = "update ingestion.document set is_backfill = false where document_id = $1"
-_LOCK_KNOWN_DOCUMENT = "select * from ingestion.document where document_id = $1 for update"
+_LOCK_KNOWN_DOCUMENT = "select * from ingestion.document where document_id = $1 for no key update"
 _INSERT_INTAKE = """
     insert into ingestion.intake (attachment_id, document_id, tenant_id, doc_source_id, provider, message_id,
                                   internet_message_id, part_path, filename, detected_content_type, size_bytes,

@@ -64,8 +64,10 @@ _RENEW = """
     where document_id = $1 and lease_token = $2
     returning document_id
 """
-# For update, and before the outcome is written: a takeover between a plain look and the update would be overwritten.
-_LOCK_IF_HELD = "select * from ingestion.document where document_id = $1 and lease_token = $2 for update"
+# Locked, and before the outcome is written: a takeover between a plain look and the update would be overwritten. No
+# lock on a document is one on its key: who holds the ledger refers to other documents, and must not wait for one that
+# is finished, which waits for the ledger.
+_LOCK_IF_HELD = "select * from ingestion.document where document_id = $1 and lease_token = $2 for no key update"
 _FINISH = """
     update ingestion.document
     set status = $2, skip_reason = $3, review_reason = $4, document_type = $5, extraction = $6, confidence = $7,

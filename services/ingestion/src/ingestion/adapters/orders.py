@@ -39,7 +39,8 @@ _DELETE = "delete from ingestion.pending_order where order_id = $1"
 # Also where a person named it: there is nothing left that the trade could be of.
 _UNLINK_TRADES = """
     update ingestion.trade
-    set order_match = 'unmatched', order_id = null, decided_order_id = null, version = version + 1, updated_at = now()
+    set order_match = 'unmatched', order_id = null, decided_order_id = null, version = version + 1,
+        updated_at = clock_timestamp()
     where tenant_id = $2 and (order_id = any($1) or decided_order_id = any($1))
 """
 _FIND_TRADE = "select * from ingestion.trade where trade_id = $1 and tenant_id = $2"
@@ -47,7 +48,7 @@ _LINK_TRADE = """
     update ingestion.trade
     set decided_order_id = $2, order_id = coalesce($2, order_id),
         order_match = case when $2::text is null then order_match else 'decided' end,
-        order_candidates = null, version = version + 1, updated_at = now()
+        order_candidates = null, version = version + 1, updated_at = clock_timestamp()
     where trade_id = $1
 """
 
@@ -139,7 +140,8 @@ async def _store_batch(conn: DatabaseSession, tenant_id: str, orders: Sequence[O
         for row, order in changed
         if (row["direction"], row["instrument_keys"]) != (order.direction.value, _list_keys(order))
     ]
-    await conn.execute(_UNLINK_TRADES, moved, tenant_id)
+    if moved:
+        await conn.execute(_UNLINK_TRADES, moved, tenant_id)
     stored = [*new, *(order for _, order in changed)]
     securities = {(order.direction.value, key) for order in stored for key in _list_keys(order)}
     securities |= {(row["direction"], key) for row, _ in changed for key in row["instrument_keys"]}

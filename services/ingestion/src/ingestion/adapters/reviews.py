@@ -25,7 +25,7 @@ from mailroom_common.postgres import DatabaseSession, acquire_session, open_tran
 
 # The lock that whoever finishes a reading takes too: of a reading and a review at the same time the later one sees what
 # the earlier one made of the document.
-_LOCK = "select * from ingestion.document where document_id = $1 and tenant_id = $2 for update"
+_LOCK = "select * from ingestion.document where document_id = $1 and tenant_id = $2 for no key update"
 _DECIDE = """
     update ingestion.document
     set status = $2, skip_reason = $3, review_reason = $4, document_type = $5, extraction = $6, confidence = $7,

@@ -21,6 +21,8 @@ from mailroom_common.postgres import DatabaseSession
 # Taken after the document's row and never before it, so that there is no deadlock; held to the end of the transaction.
 # Of two documents that state one trade at the same moment the later one finds the earlier one's rows.
 _LOCK_LEDGER = "select pg_advisory_xact_lock(hashtextextended('ingestion.trade:' || $1, 0))"
+# `updated_at` is by the clock, under that lock: whoever asks for what changed since the last change that it knows
+# misses nothing. By `now()` a transaction that began sooner and ended later would write times that were passed already.
 _LIST_BY_DOCUMENT = """
     select trade_id, match_key, fields from ingestion.trade where document_id = $1 order by position
 """
@@ -28,15 +30,15 @@ _DELETE = "delete from ingestion.trade where trade_id = any($1)"
 _STORE = """
     insert into ingestion.trade (trade_id, tenant_id, doc_source_id, document_id, document_type, content_sha256,
                                  position, match_key, fields, is_cancellation, isin, trade_date, confirmed_seq, state,
-                                 instrument_keys)
+                                 instrument_keys, updated_at)
     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
-            case when $13 then nextval('ingestion.trade_confirmation') end, $14, $15)
+            case when $13 then nextval('ingestion.trade_confirmation') end, $14, $15, clock_timestamp())
     on conflict (trade_id) do update
     set position = excluded.position, document_type = excluded.document_type, match_key = excluded.match_key,
         fields = excluded.fields, is_cancellation = excluded.is_cancellation, isin = excluded.isin,
         trade_date = excluded.trade_date, instrument_keys = excluded.instrument_keys,
         confirmed_seq = case when $13 then coalesce(trade.confirmed_seq, excluded.confirmed_seq) end,
-        version = trade.version + 1, updated_at = now()
+        version = trade.version + 1, updated_at = clock_timestamp()
     where (trade.position, trade.document_type, trade.fields) is distinct from
               (excluded.position, excluded.document_type, excluded.fields)
        or (trade.confirmed_seq is not null) <> $13
@@ -64,7 +66,7 @@ _LIST_DECISIONS = """
 _WRITE_JUDGEMENTS = """
     update ingestion.trade
     set state = judged.state, duplicate_of = judged.duplicate_of, cancelled_by = judged.cancelled_by,
-        cancels = judged.cancels, version = version + 1, updated_at = now()
+        cancels = judged.cancels, version = version + 1, updated_at = clock_timestamp()
     from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[])
         as judged(trade_id, state, duplicate_of, cancelled_by, cancels)
     where trade.trade_id = judged.trade_id
@@ -76,7 +78,10 @@ _REQUEST_ANNOUNCEMENTS = "insert into ingestion.trade_announcement (document_id)
 _REQUEST_MATCHING = """
     insert into ingestion.order_match_request (tenant_id, direction, instrument_key)
     select $1, direction, instrument_key from unnest($2::text[], $3::text[]) as wanted(direction, instrument_key)
-    where exists (select from ingestion.pending_order where tenant_id = $1)
+    where exists (select from ingestion.pending_order where tenant_id = $1) and not exists (
+        select from ingestion.order_match_request waiting
+        where waiting.tenant_id = $1 and waiting.direction = wanted.direction
+          and waiting.instrument_key = wanted.instrument_key)
 """
 _STATE_COLUMNS = ("trade_id", "state", "duplicate_of", "cancelled_by")
 _LIST_STATES = """
@@ -153,8 +158,8 @@ async def _list_similar_rows(
 async def request_matching(
     conn: DatabaseSession, tenant_id: str, securities: Collection[tuple[str | None, str]]
 ) -> None:
-    """Ask a worker to match the pending orders of securities again. `securities` are pairs of direction and instrument
-    key."""
+    """Ask a worker to match the pending orders of securities again, once however often it is asked for: ten thousand
+    orders may be of a few. `securities` are pairs of direction and instrument key. Under the lock of the ledger."""
     wanted = sorted((direction, key) for direction, key in securities if direction is not None)
     if wanted:
         await conn.execute(

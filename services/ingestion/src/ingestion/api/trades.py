@@ -71,7 +71,10 @@ def read_trade_filter(
     isin: Annotated[str | None, Query(pattern="^[A-Za-z0-9]{12}$")] = None,
     traded_from: date | None = None,
     traded_to: date | None = None,
-    changed_since: Annotated[AwareDatetime | None, Query(description="Only what changed since then.")] = None,
+    changed_since: Annotated[
+        AwareDatetime | None,
+        Query(description="Only what changed since then: give the greatest `updated_at` that you know."),
+    ] = None,
     order_match: Annotated[
         OrderMatch | None, Query(description="Of trades that count: what is known of their order.")
     ] = None,
@@ -103,8 +106,12 @@ def build_trades_router(ledger: TradeLedger, keys: APIKeys) -> APIRouter:
         limit: Annotated[int, Query(ge=1, le=1000)] = 100,
         cursor: str | None = None,
     ) -> ListPage[dict[str, Any]]:
-        """Those in state `counted` are to be booked: each trade once, however many documents state it."""
-        before = None if cursor is None else decode_cursor(cursor)
+        """Those in state `counted` are to be booked: each trade once, however many documents state it.
+
+        The newest first: by their day where one is asked for, else by their change where that is asked for, else as
+        they were read.
+        """
+        before = None if cursor is None else decode_cursor(cursor, bits=127)
         items, following = await ledger.list_trades(caller.tenant_id, wanted, before=before, limit=limit)
         return ListPage(items=list(items), next_cursor=None if following is None else encode_cursor(following))
 

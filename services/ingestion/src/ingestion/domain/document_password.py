@@ -18,10 +18,11 @@ _LOCKED = frozenset({ReviewReason.PASSWORD_REQUIRED, ReviewReason.PASSWORD_WRONG
 
 @dataclass(frozen=True, slots=True)
 class GivenPassword:
-    """`text` is in no representation of this object: a log line or a traceback may show one."""
+    """`text` is in no representation of this object: a log line or a traceback may show one. None: it could not be
+    opened."""
 
     password_id: int
-    text: str = field(repr=False)
+    text: str | None = field(repr=False)
 
 
 class NoPasswordNeeded(Exception):

@@ -1,6 +1,7 @@
 """What the worker does beside reading documents (`worker_loops.py`)."""
 
 from datetime import timedelta
+from enum import Enum, auto
 from typing import Protocol
 
 
@@ -46,9 +47,17 @@ class Backfill(Protocol):
         ...
 
 
+class SweptUpload(Enum):
+    """What became of an upload that is a day old."""
+
+    DELETED = auto()
+    RECORDED = auto()  # it is an attachment, and its blob stays
+    POSTPONED = auto()  # the store did not delete its blob
+
+
 class UnfinishedUploads(Protocol):
-    async def sweep_upload(self) -> bool:
-        """Delete the blob of one upload that was cut off long ago. False when there is none."""
+    async def sweep_upload(self) -> SweptUpload | None:
+        """Delete the blob of one upload that was cut off long ago. None when there is none."""
         ...
 
 

@@ -44,7 +44,8 @@ class TradeLedger(Protocol):
     async def list_trades(
         self, tenant_id: str, wanted: TradeFilter, *, before: int | None, limit: int
     ) -> tuple[Sequence[dict[str, Any]], int | None]:
-        """The newest first, and the position where the next page begins."""
+        """The newest first, by the day or the change that is asked for, else as they were read; and the position where
+        the next page begins."""
         ...
 
     async def find_trade(self, tenant_id: str, trade_id: str) -> dict[str, Any] | None:

@@ -36,7 +36,7 @@ _MIN_CONTRAST, _MIN_CONTRAST_AMONG_OTHERS = 24, 80
 _MIN_INK = 0.05  # of a letter's box
 _MAX_CHANGED = 0.5  # of the paper around a letter's ink, by what has no letter: a shadow changes less
 _MARGIN = 1  # pixels: a thin letter of another font than the one that is named lies beside its box
-_MIN_HEIGHT = 1.5  # points, of a page of A4; in proportion on a smaller one
+_MIN_HEIGHT = 2.5  # points, of a page of A4 (small print has 4); in proportion on a smaller one
 _USUAL_HEIGHT = 842.0
 # From here on a letter stands on another one, and one may hide the other.
 _OVERLAP = 0.3

@@ -133,7 +133,7 @@ async def test_no_language_model_is_shown_what_a_password_opened(process: Proces
 
 
 def test_a_password_is_in_no_representation_of_what_holds_it() -> None:
-    assert PASSWORD.text not in repr(build_lease(password=PASSWORD))
+    assert str(PASSWORD.text) not in repr(build_lease(password=PASSWORD))
 
 
 @pytest.mark.parametrize("read", [FakeReading(PAGE, Classification(None, 0.8)), FakeReading(ParserCrashed("died"))])
