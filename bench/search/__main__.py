@@ -1,6 +1,6 @@
 """How long a page of `GET /documents` takes with ten million documents, by filter.
 
-    python bench/search [--documents 10000000] [--rounds 20] [--folder /var/tmp/search]
+    python -m bench.search [--documents 10000000] [--rounds 20] [--folder /var/tmp/search]
 
 A Postgres of its own with the tables of ingestion, filled by SQL: one tenant has all these documents, and 5,000 others
 share a tenth as many. For each filter the page of the API is read, with what a person may well ask for: few that match,
@@ -25,9 +25,9 @@ from statistics import median
 from typing import Any
 
 import asyncpg
-from filled_tables import BIG_TENANT, FIND_ID, SMALL_TENANTS, configure_server, fill_tables, open_database
-from index_costs import print_insert_costs, print_sizes
-from questions import Question, list_questions
+from bench.search.filled_tables import BIG_TENANT, FIND_ID, SMALL_TENANTS, configure_server, fill_tables, open_database
+from bench.search.index_costs import print_insert_costs, print_sizes
+from bench.search.questions import Question, list_questions
 
 from ingestion.adapters.document_search import build_search, build_selection, has_words
 from ingestion.adapters.documents import PgDocumentCatalog

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import asyncpg
-from filled_tables import INSERT_DOCUMENTS, INSERT_WORDS
+from bench.search.filled_tables import INSERT_DOCUMENTS, INSERT_WORDS
 
 _ROWS = 2_000
 _TABLES = ("document", "document_words")

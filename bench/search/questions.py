@@ -6,7 +6,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
-from filled_tables import BIG_TENANT
+from bench.search.filled_tables import BIG_TENANT
 
 from ingestion.ports.documents import DocumentFilter
 
