@@ -15,6 +15,7 @@ import mailroom_outlook
 from ingestion.adapters.blobs import StoredDocumentBlobs
 from ingestion.adapters.document_events import PgEventLog
 from ingestion.adapters.document_passwords import PasswordSweeper
+from ingestion.adapters.document_results import PgResultBacklog
 from ingestion.adapters.intakes import PgIntakeStore
 from ingestion.adapters.leases import PgDocumentLeases
 from ingestion.adapters.local_reader import READER_MODULES, READER_REASONS, open_local_readers
@@ -27,6 +28,7 @@ from ingestion.adapters.supplier_accounts import PgSupplierBackfill
 from ingestion.adapters.templates import PgTemplates
 from ingestion.adapters.trade_announcements import PgTradeAnnouncements
 from ingestion.adapters.uploads import UploadSweeper
+from ingestion.adapters.word_places import PgWordPlaceBackfill
 from ingestion.app.language_model import open_assistant
 from ingestion.app.ocr import build_ocr_reader, open_ocr_pool
 from ingestion.domain.document import AttemptPolicy
@@ -45,6 +47,7 @@ from ingestion.ports.readers import DocumentReaders
 from ingestion.ports.templates import Templates
 from ingestion.settings import WorkerSettings
 from ingestion.worker_loops import (
+    run_backfill,
     run_backlog_report,
     run_document_worker,
     run_event_numbering,
@@ -52,7 +55,7 @@ from ingestion.worker_loops import (
     run_lessons,
     run_order_matching,
     run_password_sweep,
-    run_supplier_backfill,
+    run_result_backlog,
     run_trade_announcements,
     run_upload_sweep,
 )
@@ -108,7 +111,7 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
         outbox = Outbox(SCHEMA, codec)
         listener = NotifyListener(
             settings.database_url,
-            [Channel.DOCUMENT_DUE, Channel.EVENT_UNNUMBERED, Channel.TRADES_CHANGED],
+            [Channel.DOCUMENT_DUE, Channel.EVENT_UNNUMBERED, Channel.RESULTS_WAITING, Channel.TRADES_CHANGED],
             application_name=f"{process.name}-listener",
         )
         events = PgEventLog(pool)
@@ -131,6 +134,7 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
             tasks.create_task(OutboxRelay(settings.database_url, SCHEMA, producer).run_relay(stopping))
             tasks.create_task(listener.run_listener(stopping))
             tasks.create_task(run_event_numbering(events, listener, stopping))
+            tasks.create_task(run_result_backlog(PgResultBacklog(pool, outbox, utc_now), listener, stopping))
             _start_trade_loops(tasks, settings, pool, outbox, listener, stopping)
             tasks.create_task(run_backlog_report(leases, stopping))
             _start_housekeeping(tasks, settings, pool, blob_store, events, stopping)
@@ -164,7 +168,8 @@ def _start_housekeeping(
 ) -> None:
     tasks.create_task(run_event_retention(events, timedelta(days=settings.document_event_days), stopping))
     tasks.create_task(run_upload_sweep(UploadSweeper(pool, blob_store), stopping))
-    tasks.create_task(run_supplier_backfill(PgSupplierBackfill(pool), stopping))
+    for backfill in (PgSupplierBackfill(pool), PgWordPlaceBackfill(pool)):
+        tasks.create_task(run_backfill(backfill, stopping))
     tasks.create_task(run_password_sweep(PasswordSweeper(pool), stopping))
 
 

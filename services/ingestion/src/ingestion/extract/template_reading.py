@@ -22,6 +22,7 @@ from ingestion.domain.layout_template import (
     PlaceRule,
     is_same_layout,
 )
+from ingestion.domain.supplier_accounts import fold_look_of_name
 from ingestion.domain.transcript import Transcript
 from ingestion.extract import values
 from ingestion.extract.evidence_boxes import find_boxes
@@ -35,8 +36,8 @@ from mailroom_common.parser import JSON
 
 _OF_SUPPLIER = ("supplier_name", "vat_id")  # the page prints it: this is whose it is
 _TOTALS = ("total_gross", "total_net", "total_tax")
-_MOST_CONFIDENCE = 0.9  # one document taught it, and the next may be another case
-_LEAST_NAME = 4  # letters and digits of a name that is not found by chance
+_MAX_CONFIDENCE = 0.9  # one document taught it, and the next may be another case
+_MIN_NAME = 4  # letters and digits of a name that is not found by chance
 
 
 def measure_layout(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
@@ -69,7 +70,7 @@ def read_by_templates(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
     page, general = index_page(transcript), Invoice.from_json(asked["fields"])
     for number, written in enumerate(asked["templates"]):
         template = LayoutTemplate.from_json(written)
-        if fits_page(template, page):
+        if fits_page(template, page) and not _is_of_another(template, general):
             invoice, used, disputed = merge_reading(general, read_template(template, page), template.overrides)
             return {
                 "number": number,
@@ -77,7 +78,7 @@ def read_by_templates(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
                 "used": used,
                 "disputed": _write_fields(disputed),
                 "boxes": [box.to_list() for box in find_boxes(invoice.to_json(), transcript.lines)],
-                "confidence": min(estimate_confidence(invoice), _MOST_CONFIDENCE),
+                "confidence": min(estimate_confidence(invoice), _MAX_CONFIDENCE),
             }
     return None
 
@@ -143,7 +144,17 @@ def fits_page(template: LayoutTemplate, page: Page) -> bool:
     if template.vat_id is not None:
         return _is_printed(template.vat_id, page)
     name = template.supplier_name
-    return name is not None and len(_strip(name)) >= _LEAST_NAME and _is_printed(name, page)
+    return name is not None and len(_strip(name)) >= _MIN_NAME and _is_printed(name, page)
+
+
+def _is_of_another(template: LayoutTemplate, general: Invoice) -> bool:
+    """Whether the general rules read the page as another supplier's. A name alone may be a word that every invoice has:
+    `Netto`, `Total` or `Post` are suppliers too."""
+    if template.vat_id is not None:
+        return False
+    is_other_name = fold_look_of_name(general.supplier_name or "") != fold_look_of_name(template.supplier_name or "")
+    is_named_otherwise = general.supplier_name is not None and is_other_name
+    return general.vat_id is not None or (is_named_otherwise and "supplier_name" not in template.overrides)
 
 
 def read_template(template: LayoutTemplate, page: Page) -> Invoice:
