@@ -78,9 +78,33 @@ async def test_a_new_account_is_known_once_a_person_confirms_it(site: Ingestion)
     await decide(site, changed, ReviewAction.CONFIRM)
     assert await read_state(site, changed) == KNOWN
     assert await read_state(site, await finish_document(site, "next", read_invoice(NEW))) == KNOWN
-    assert await read_state(site, await finish_document(site, "old", read_invoice(OLD))) == KNOWN
+    # Which of two is right nobody but a person can say: of the one that came first nobody has said it yet.
+    old = await finish_document(site, "old", read_invoice(OLD))
+    assert await read_state(site, old) == ("needs_review", "iban_changed", [NEW])
+    await decide(site, old, ReviewAction.CONFIRM)
+    assert await read_state(site, await finish_document(site, "older", read_invoice(OLD))) == KNOWN
     newer = await finish_document(site, "newer", read_invoice(NEWER))
     assert await read_state(site, newer) == ("needs_review", "iban_changed", [OLD, NEW])
+
+
+async def test_whoever_came_first_in_a_suppliers_name_is_not_paid_beside_the_one_that_a_person_confirmed(
+    site: Ingestion,
+) -> None:
+    """A small invoice, sent before the supplier's first one, would make its sender's account known for ever."""
+    first = await finish_document(site, "forged", read_invoice(NEWER))
+    assert await read_state(site, first) == KNOWN
+    real = await finish_document(site, "real", read_invoice(OLD))
+    assert await read_state(site, real) == ("needs_review", "iban_changed", [NEWER])
+    await decide(site, real, ReviewAction.CONFIRM)
+    forged = await finish_document(site, "forged again", read_invoice(NEWER))
+    assert await read_state(site, forged) == ("needs_review", "iban_changed", [OLD])
+    assert await read_state(site, await finish_document(site, "real again", read_invoice(OLD))) == KNOWN
+    # What stands is not put in doubt by a reader that reads more of it, or by who corrects something else.
+    whole = {"invoice_number": "9", "issue_date": "2026-04-01", "currency": "EUR", "total_gross": "19.00"}
+    await read_again(site, first, read_invoice(NEWER, **whole), "r1")
+    assert await read_state(site, first) == KNOWN
+    await decide(site, first, ReviewAction.CORRECT, invoice_number="10")
+    assert await read_state(site, first) == KNOWN
 
 
 async def test_a_document_that_is_read_again_changes_nothing(site: Ingestion) -> None:
@@ -161,7 +185,7 @@ async def test_what_an_earlier_release_completed_is_known_by_its_look_too(site: 
     await finish_document(site, "first", read_invoice(OLD, supplier_name="Info AG", vat_id=None))
     await site.pool.execute("update ingestion.document set supplier_look_key = null")
     backfill = PgSupplierBackfill(site.pool, batch=3)
-    assert [await backfill.write_missing_keys() for _ in range(2)] == [1, 0]
+    assert [await backfill.write_missing() for _ in range(2)] == [1, 0]
     forged = await finish_document(site, "forged", read_invoice(NEW, supplier_name="lnfo AG", vat_id=None))
     assert (await read_state(site, forged))[1] == "iban_changed"
 
@@ -174,7 +198,7 @@ async def test_what_was_completed_before_accounts_were_compared_is_known_too(sit
         "supplier_iban = null"
     )
     backfill = PgSupplierBackfill(site.pool, batch=3)
-    assert [await backfill.write_missing_keys() for _ in range(3)] == [3, 1, 0]
+    assert [await backfill.write_missing() for _ in range(3)] == [3, 1, 0]
     rows = [await site.document(document) for document in (*documents, nobody)]
     keys = [(row["supplier_vat_key"], row["supplier_name_key"], row["supplier_iban"]) for row in rows]
     assert keys == [("DE136695976", "muster", OLD)] * 3 + [(None, None, "")]
