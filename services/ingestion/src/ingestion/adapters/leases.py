@@ -187,7 +187,7 @@ class PgDocumentLeases:
                     await keep_proposal(conn, held, outcome)
                 outcome = replace(former, archive_path=former.archive_path or outcome.archive_path)
             elif not is_same or outcome.reason is ReviewReason.IBAN_NOT_ON_PAGE:
-                outcome = await check_supplier_account(conn, held["tenant_id"], outcome)
+                outcome = await check_supplier_account(conn, held["tenant_id"], outcome, former=former)
             # Read again to the same outcome: each result is repeated as it was, with the same event id, and nothing
             # else says that there was another reading.
             is_changed = outcome != former

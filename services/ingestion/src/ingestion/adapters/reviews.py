@@ -72,7 +72,7 @@ class PgReviews:
             if not is_reviewable(ResultStatus(current["status"])):
                 raise ReviewRefused("It is not read yet.")
             await keep_current_version(conn, document_id)
-            decision = await _check_account(conn, tenant_id, await _decide(conn, current, review))
+            decision = await _check_account(conn, current, await _decide(conn, current, review))
             decided = await _write_decision(conn, document_id, decision)
             await insert_decision(conn, decided, decision, review)
             await teach_decision(conn, current, decided, decision)
@@ -115,10 +115,12 @@ async def _decide(conn: DatabaseSession, current: Any, review: Review) -> Decisi
     return decide(review, read_outcome(current), profile=Profile(current["profile"]), read=read)
 
 
-async def _check_account(conn: DatabaseSession, tenant_id: str, decision: Decision) -> Decision:
+async def _check_account(conn: DatabaseSession, current: Any, decision: Decision) -> Decision:
     """Who corrects one field has not said that the account is right as well; who confirms has."""
+    tenant_id = current["tenant_id"]
     if decision.kind is HistoryKind.CORRECTED:
-        return replace(decision, outcome=await check_supplier_account(conn, tenant_id, decision.outcome))
+        former = read_outcome(current)
+        return replace(decision, outcome=await check_supplier_account(conn, tenant_id, decision.outcome, former=former))
     await lock_supplier(conn, tenant_id, decision.outcome)
     return decision
 

@@ -121,6 +121,8 @@ def _read_rows(page: Sequence[TextLine]) -> Iterator[_Row]:
     last: _Row | None = None
     for number, line in enumerate(page):
         first = line.cells[0].text
+        if labels.CARRIED.search(first) and len(line.cells) <= 2:
+            continue
         if (change := _find_change(line, last)) is not None and last is not None:
             last = replace(last, change=change)
             continue

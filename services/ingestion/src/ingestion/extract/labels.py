@@ -55,7 +55,7 @@ BEFORE_DATE = re.compile(r"(?:date?d?|data|dato|dt|le|du|del?|vom|von|den|am|van
 ISSUE_DATE = match_any(
     r"\b(?:invoice|bill|issue|tax\s+point)\s*date\b|\binvoice\s*/\s*tax\s*(?:point)?\s*date\b",
     r"\bdate\s+(?:of\s+)?(?:issue|invoice)\b",
-    r"\bissued\s+(?:on|at)\b",
+    r"\bissued\s+(?:on|at)\b|^\W*issued\W*$",
     r"\b(?:rechnungs|beleg|ausstellungs)-?\s?datum\b",
     r"\bdate\s+(?:de\s+(?:la\s+)?)?(?:facture|facturation|l['’]avoir)\b",
     r"\bdate\s+d['’]émission\b",
@@ -75,7 +75,7 @@ PAID_DATE = re.compile(
 )
 
 DUE_DATE = match_any(
-    r"\b(?:payment\s+)?due\s+(?:date|on|by)\b",
+    r"\b(?:payment\s+)?due\s+(?:date|on|by)\b|^\W*due\W*$",
     r"\bdate\s+due\b",
     r"\bpay(?:ment)?\s+(?:due|by)\b",
     r"\bplease\s+(?:remit|pay)\s+(?:until|by|before)\b",
@@ -91,16 +91,18 @@ DUE_DATE = match_any(
     r"\bzahlungsziel\b",
     r"\bdate\s+(?:limite\s+)?d['’]échéance\b",
     r"\béchéance\b",
-    r"\bà\s+payer\s+avant\b",
-    r"\bverval\s?datum\b",
+    r"\b(?:à\s+payer|payable|à\s+régler)\s+(?:avant|jusqu['’]au|au\s+plus\s+tard)\b",
+    r"\bverval\s?da(?:tum|g)\b",
+    r"\bbetalingstermijn\b[^.]{0,40}\b(?:vóór|voor|uiterlijk)(?:\s+op)?(?=\s+\d)",
     r"\b(?:uiterste\s+)?betaal\s?datum\b",
     r"\b(?:te\s+betalen|betalen)\s+(?:voor|vóór|uiterlijk)\b",
     r"\btermin\s+(?:p[łl]atno[śs]ci|zap[łl]aty)\b",
-    r"\bp[łl]atn[ea]\s+do\b",
+    r"\bp[łl]atn(?:[ea]|o[śs][ćc])\s+do\b",
     r"\b(?:fecha\s+(?:de\s+|límite\s+de\s+)?)?(?:vencimiento|pago)\b(?=\W*(?:$|\d))|\bvence\s+el\b",
     r"\b(?:data\s+(?:di\s+)?)?scadenza\b|\b(?:pagamento\s+)?entro\s+il\b",
-    r"\b(?:data\s+(?:de\s+|limite\s+)?)?vencimento\b|\bpagar\s+até\b",
+    r"\b(?:data\s+(?:de\s+|limite\s+)?)?vencimento\b|\b(?:pagar|pagável)\s+até\b|\bdata\s+limite\s+de\s+pagamento\b",
     r"\b(?:datum\s+)?splatnosti?\b|\bsplatn[éo]\s+do\b",
+    r"\bbetalings(?:dag|dato)\b|\boss\s+tillhanda\s+senast\b",
     r"\bforfaldsdato\b|\bforfald\b|\bbetalingsfrist\b|\bforfalder\b|\bbetales\s+senest\b|\bsidste\s+rettidige\b",
     r"\bförfallo(?:dag|datum)\b|\bbetalas\s+senast\b|\bförfaller\b",
 )
@@ -118,6 +120,7 @@ TOTAL_GROSS = match_any(
     r"\b(?:invoice\s+total|total\s+(?:due|payable|invoice|for\s+this\s+invoice))\b",
     r"\b(?:balance|payable)\s+due\b|\bdue\s+payable\b",
     r"\btotal\b.{0,20}\b(?:incl(?:uding|usive|\.)?|inc\.?|with)\b.{0,12}\b(?:vat|tax|gst)\b",
+    r"\bzu\s+zahlende[rn]?\s+(?:betrag|summe)\b",
     r"\b(?:gesamt|rechnungs|end|brutto|zahl)-?\s?(?:betrag|summe)\b(?!\s+(?:der|ohne|netto))",
     r"\b(?:summe|gesamt|total)\s*(?:inkl|incl|brutto)",
     r"\bsumme\s+brutto\b|\bbruttosumme\b|\bgesamtpreis\b",
@@ -164,11 +167,17 @@ _TAX_WORD = (
     r"(?:v\.?a\.?t\.?|sales\s+tax|tax(?:es)?|gst|mwst|ust|umsatzsteuer|mehrwertsteuer|tva|t\.v\.a\.?|btw|podatek"
     r"|i\.?v\.?a\.?|dph|moms)"
 )
+_CONTAINED = (
+    r"(?:of\s+which|davon|darin(?:\s+enthalten)?|enthaltene|dont|di\s+cui|de\s+los\s+cuales|waarvan"
+    r"|w\s+tym|z\s+toho|varav|därav|heraf)"
+)
+TAX_CONTAINED = re.compile(rf"^\W*{_CONTAINED}\s*(?:\d+(?:[.,]\d+)?\s?%\s*)?{_TAX_WORD}\b", re.IGNORECASE)
 TOTAL_TAX = match_any(
     rf"\b(?:totale?|kwota|totaal|montant|gesamt|summe|cuota|importe|celkem|valor)\s+(?:de\s+la\s+)?{_TAX_WORD}\b",
     rf"\b{_TAX_WORD}[\s.-]*(?:total|amount|betrag|bedrag|gesamt)\b",
     r"^\W*steuerbetrag(?:\s+in)?\W*$",
-    rf"^\W*(?:\+|zzgl\.?|zuzügl\.?|plus|incl\.?|inkl\.?)?\s*(?:\d+(?:[.,]\d+)?\s?%\s*)?{_TAX_WORD}\b",
+    rf"^\W*(?:\+|zzgl\.?|zuzügl\.?|plus|incl\.?|inkl\.?|{_CONTAINED})?\s*(?:\d+(?:[.,]\d+)?\s?%\s*)?{_TAX_WORD}\b",
+    r"^\W*rec(?:argo)?\.?\s+(?:de\s+)?equiv",
 )
 NOT_A_TAX_AMOUNT = match_any(
     rf"\b{_TAX_WORD}[\s.-]*(?:id|nr|no|reg|number|nummer|base|basis|intra|ident|code|exempt|%)",
@@ -314,6 +323,11 @@ LINE_AMOUNT = match_any(
     r"\b(?:net|netto|gross|brutto)\b",
     # The currency over its amounts.
     r"^\W*(?:EUR|USD|GBP|CHF|PLN|CZK|DKK|SEK|NOK|Kč|kr|zł|€|£)\W*$",
+)
+# What a page has at its end for the next one to begin with.
+CARRIED = match_any(
+    r"^\W*(?:(?:carried|brought)\s+forward|übertrag|zwischensumme\s+seite|(?:à\s+)?report(?:er|é)?|transport(?:eren)?|suma\s+(?:y\s+sigue|anterior))\W*$",
+    r"^\W*(?:(?:a\s+)?riporto|riportare|a\s+transportar|transporte|do\s+przeniesienia|z\s+przeniesienia|převod|overført|att\s+överföra)\W*$",
 )
 # What SAP's forms have below a position that has a discount.
 NET_OF_POSITION = match_any(

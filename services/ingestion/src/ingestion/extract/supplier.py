@@ -264,7 +264,7 @@ def _find_domains(page: Sequence[TextLine]) -> set[str]:
 def _parse_name(text: str) -> str | None:
     """The part of a cell that can be a name: a company with its legal form anywhere, else a short line of words."""
     for part in (_cut_behind_legal_form(part) for part in _PARTS.split(text)):
-        if labels.COMPANY.search(part) and len(part) < 70 and not _NO_NAME.search(part):
+        if labels.COMPANY.search(part) and normalize_name(part) and len(part) < 70 and not _NO_NAME.search(part):
             return part.strip(" .,:;-") if not part.rstrip().endswith(".") else part.strip(" ,:;-")
     first = _PARTS.split(text)[0].strip()
     words = first.split()

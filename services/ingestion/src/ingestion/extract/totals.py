@@ -113,7 +113,7 @@ def list_labelled_ends(page: Sequence[TextLine], label: re.Pattern[str]) -> list
             if match is None:
                 continue
             texts = [cell.text[match.end() :], *(other.text for other in line.cells[number + 1 :])]
-            amounts = [amount for text in texts if values.is_money(text) for amount in values.find_amounts(text)]
+            amounts = [amount for text in texts for amount in values.find_money(text)]
             found += amounts[-1:] or _find_column_total(page, index, cell)
     return _drop_repeats(iter(found))[:_MAX_DEDUCTIONS]
 
@@ -130,7 +130,18 @@ def _find_unconfirmed(page: Sequence[TextLine], candidates: _Candidates) -> Invo
         return InvoiceTotals()
     if gross is not None and candidates.taxes and not any(candidates.taxes):
         return InvoiceTotals(gross, gross, Decimal("0.00"))
+    tax = _get_only_amount(list_labelled_ends(page, labels.TAX_CONTAINED))
+    if gross is not None and tax is not None and _has_usual_rate(gross, tax):
+        return InvoiceTotals(gross, gross - tax, tax)
     return InvoiceTotals(gross)
+
+
+def _has_usual_rate(gross: Decimal, tax: Decimal) -> bool:
+    """Whether a tax that the total contains is a whole or half percentage of the rest, as rates of Europe are."""
+    if not 0 < tax < gross / 3:
+        return False
+    rate = (200 * tax / (gross - tax)).to_integral_value() / 200
+    return abs((gross - tax) * rate - tax) <= _CENT
 
 
 def _list_deductions(page: Sequence[TextLine]) -> list[Decimal]:
@@ -178,9 +189,9 @@ def _find_rows_that_add_up(page: Sequence[TextLine]) -> Iterator[tuple[InvoiceTo
 
 
 def _add_sums_of_pairs(taxes: Sequence[Decimal]) -> list[Decimal]:
-    """The taxes of two rates are sometimes not added up on the page."""
+    """The taxes of two rates, or all of several, are sometimes not added up on the page."""
     taxes = taxes[:_MAX_CANDIDATES]
-    return [*taxes, *(a + b for number, a in enumerate(taxes) for b in taxes[number + 1 :])]
+    return [*taxes, *(a + b for number, a in enumerate(taxes) for b in taxes[number + 1 :]), sum(taxes, Decimal(0))]
 
 
 def _find_labelled_amounts(
@@ -209,7 +220,7 @@ def _find_amounts_at(page: Sequence[TextLine], index: int, number: int, end: int
         # A row of net, tax and gross in columns names none of them; its column heads do.
         return right[-1:] if len(right) <= 2 else []
     rest = cell.text[end:]
-    if values.is_money(rest) and (inside := values.find_amounts(rest)):
+    if inside := values.find_money(rest):
         return inside[-1:]
     return _find_column_total(page, index, cell)
 

@@ -32,6 +32,11 @@ def find_amounts(text: str) -> list[Decimal]:
     return [_parse_decimal(match) for match in _AMOUNT.finditer(mask_dates(text))]
 
 
+def find_money(text: str) -> list[Decimal]:
+    """Those written with their cents: `am 15.05.2026 vom Konto … 4711` has none."""
+    return [_parse_decimal(match) for match in _AMOUNT.finditer(mask_dates(text)) if is_money(match["number"])]
+
+
 def parse_amount(text: str) -> Decimal | None:
     """The amount that a text consists of, with or without its currency; None when it says more, or less."""
     if not _ONLY_AMOUNT.fullmatch(text):
@@ -227,7 +232,8 @@ def find_ibans(text: str) -> Iterator[str]:
         compact = re.sub(r"\s", "", letters[0]) if letters else ""
         for length in range(min(34, len(compact)), 14, -1):
             # The check digits first: looking up the form of a country's numbers takes a hundred times as long.
-            if _has_check_digits(compact[:length]) and stdnum_iban.is_valid(compact[:length]):
+            # A bank that a list of banks does not know yet has accounts all the same.
+            if _has_check_digits(compact[:length]) and stdnum_iban.is_valid(compact[:length], check_country=False):
                 yield compact[:length]
                 break
 

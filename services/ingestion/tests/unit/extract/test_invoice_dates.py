@@ -46,3 +46,11 @@ def test_where_accounts_have_an_iban_the_day_stands_first() -> None:
 def test_words_behind_a_label_belong_to_it() -> None:
     assert dates("Invoice date / Delivery date   12 February 2026")[0] == "2026-02-12"
     assert dates("Fecha emisión factura:   08 de abril de 2026")[0] == "2026-04-08"
+
+
+@pytest.mark.parametrize(
+    "label",
+    ["Due", "Vervaldag", "Betalingsdato", "Payable jusqu'au", "Oss tillhanda senast", "Płatność do", "Pagável até"],
+)
+def test_the_due_date_has_many_names(label: str) -> None:
+    assert dates("Invoice 17", "Issued   2026-03-30", f"{label}   2026-04-20") == ("2026-03-30", "2026-04-20")

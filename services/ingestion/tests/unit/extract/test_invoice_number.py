@@ -54,3 +54,8 @@ def test_a_number_may_stand_at_the_other_edge_of_the_title() -> None:
     assert number("Invoice                                2026-000117", "Seller:") == "2026-000117"
     assert number("FAKTURA         nr 2026/04/117", "Sprzedawca:") == "2026/04/117"
     assert number("Invoice                                Page 1", "Seller:") is None
+
+
+def test_who_writes_few_invoices_counts_from_one() -> None:
+    assert number("Marco Bellini", "Fattura n. 8 del 14/07/2026") == "8"
+    assert number("Marco Bellini", "Fattura n. 8 pagine") is None

@@ -124,3 +124,9 @@ def test_a_form_names_the_customer_below_the_customers_heading() -> None:
 def test_who_is_written_to_is_the_customer() -> None:
     text = "M. Kowalczyk Plastering\nVAT No. 724 0919 01\n\nTo:\nRedbourne Homes Ltd\nAccounts"
     assert find_supplier_name(page(text)) == "M. Kowalczyk Plastering"
+
+
+def test_a_legal_form_alone_is_no_name() -> None:
+    rows = ["SARL ELECTRO DISTRIB", "ZI Les Paluds", "", "Facture 7", *["Pompe   10,00"] * 8, "", ""]
+    foot = "SARL au capital de 40 000 € - N° TVA FR08418840211"
+    assert find_supplier_name(page("\n".join([*rows, foot]))) == "SARL ELECTRO DISTRIB"
