@@ -109,7 +109,8 @@ async def time_call(call: Call, yardstick: Call, rounds: int) -> tuple[float, fl
 
     In turns, so that other work on the machine makes both slower. The first round fills the memory.
     """
-    of_call, of_yardstick = [], []
+    of_call: list[float] = []
+    of_yardstick: list[float] = []
     for _ in range(rounds + 1):
         for times, timed in ((of_yardstick, yardstick), (of_call, call)):
             began = time.perf_counter()
