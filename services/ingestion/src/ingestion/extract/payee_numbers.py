@@ -136,7 +136,9 @@ def _is_debited(before: str) -> bool:
 
 
 # An account of Poland, as it is written at home: without its country.
-_POLISH_ACCOUNT = re.compile(r"\b(?:kont[ao]|rachun\w{1,4}|nrb)\b\D{0,40}(\d{2}(?: ?\d{4}){6})(?!\d)", re.IGNORECASE)
+_POLISH_ACCOUNT = re.compile(
+    r"\b(?:kont[ao]|rachun\w{1,4}|nrb|bank\w{0,3})\b\D{0,40}(\d{2}(?: ?\d{4}){6})(?!\d)", re.IGNORECASE
+)
 
 
 def _find_polish_account(line: TextLine) -> Iterator[str]:
