@@ -36,7 +36,7 @@ from ingestion.adapters.word_search import find_word_matches
 from mailroom_common.postgres import open_pool
 
 LONGEST_MS = 1000.0  # as `word_search` has it; the last step may take as long again
-MOST_SORTED = 262_144  # rows: what a word search may have in one step
+MAX_SORTED = 262_144  # rows: what a word search may have in one step
 
 
 class RecordingSession:
@@ -92,7 +92,7 @@ async def read_plans(conn: asyncpg.Connection, statements: list[tuple[str, list[
     nodes = [node for plan in plans for node in list_nodes(plan)]
     scans = {f"ALL OF {node['Relation Name']}" for node in nodes if node["Node Type"] == "Seq Scan"}
     sorted_rows = [plan["Actual Rows"] for node in nodes if node["Node Type"] == "Sort" for plan in node["Plans"]]
-    sorts = {f"SORT OF {rows:.0f}" for rows in sorted_rows if rows > MOST_SORTED}
+    sorts = {f"SORT OF {rows:.0f}" for rows in sorted_rows if rows > MAX_SORTED}
     return Cost(
         statements=len(statements),
         blocks=sum(int(plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]) for plan in plans),

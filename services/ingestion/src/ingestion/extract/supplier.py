@@ -37,7 +37,7 @@ _BEHIND_NAME = re.compile(r"\s+(?:au\s+capital|capital|kapitał|mit\s+sitz|regis
 _HEAD_LINES = 8
 _BLOCK_LINES = 7
 _FOOT = 0.8  # of the lines stand above it
-_LEAST_REGISTER_DIGITS = 5
+_MIN_REGISTER_DIGITS = 5
 _BLOCK_GAP = 1.8  # of a line's height: more between two lines parts their blocks
 
 # How sure a name must be, and how far ahead of the next.
@@ -224,7 +224,7 @@ def _is_own_number(cell: TextCell) -> bool:
     if labels.BUYER.search(cell.text):
         return False
     match = labels.REGISTER.search(cell.text)
-    if match and sum(letter.isdigit() for letter in cell.text[match.end() :]) >= _LEAST_REGISTER_DIGITS:
+    if match and sum(letter.isdigit() for letter in cell.text[match.end() :]) >= _MIN_REGISTER_DIGITS:
         return True
     return bool(labels.VAT_ID.search(cell.text) and find_tax_ids(cell.text))
 
@@ -238,7 +238,9 @@ def _has_address_with_last_name_below(page: Sequence[TextLine], index: int, name
     below = [line.text for line in page[index + 1 : index + 3]]
     below += [other.text for _, other in _list_block(page, index, cell, 1)]
     return any(
-        words[-1] in match["local"].lower() or words[-1] in match["domain"].lower() not in _FREE_MAIL
+        words[-1] in match["local"].lower()
+        or any(word in match["domain"].lower() not in _FREE_MAIL for word in (*words[:1], words[-1]))
+        or (words[0] == match["local"].lower() and match["domain"].lower() not in _FREE_MAIL)
         for text in below
         for match in _MAIL.finditer(text)
     )
@@ -268,7 +270,9 @@ def _parse_name(text: str) -> str | None:
             return part.strip(" .,:;-") if not part.rstrip().endswith(".") else part.strip(" ,:;-")
     first = _PARTS.split(text)[0].strip()
     words = first.split()
-    if not 1 <= len(words) <= 5 or len(first) < 4 or _NO_NAME.search(first):
+    # A long name writes its words with capitals, as a sentence does not.
+    most = 7 if all(word[0].isupper() for word in words if len(word) > 3) else 5
+    if not 1 <= len(words) <= most or len(first) < 4 or _NO_NAME.search(first):
         return None
     is_label = any(
         label.search(first)

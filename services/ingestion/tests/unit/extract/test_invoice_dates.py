@@ -19,6 +19,8 @@ def dates(*rows: str) -> tuple[str, str]:
         "Zahlungsbedingungen: bis zum 10.04.2026 2,00 % Skonto, bis zum 20.04.2026 ohne Abzug",
         "Please transfer the amount to our account by 20 April 2026.",
         "Merci de régler cette facture au plus tard le 20/04/2026.",
+        "Sposób zapłaty: przelew 14 dni, termin: 2026-04-20",
+        "Terms of payment: net 30 days, 2026-04-20",
         "Wij verzoeken u het bedrag voor 20 april 2026 over te maken.",
     ],
 )
