@@ -25,6 +25,7 @@ _DOCUMENT = (
     r"|fattura(?:\s+(?:d['’]acconto|di\s+(?:acconto|vendita)|a\s+saldo|elettronica|immediata|differita|accompagnatoria))?"
     r"|nota\s+di\s+credito|fatura(?:[\s/-]{1,3}(?:recibo|simplificada|de\s+adiantamento))?"
     r"|faktura(?:\s+(?:vat|zaliczkowa|końcowa|korygująca|uproszczona)){1,2}|faktury"
+    r"|(?:zálohová|konečná|opravná)\s+faktura|bolletta"
     r"|faktura\s*[–—-]\s*daňový\s+doklad|(?:opravný\s+)?daňový\s+doklad|dobropis"
     r"|kreditnota|\w{0,12}(?<!proforma)faktura)"
 )
@@ -127,6 +128,8 @@ TOTAL_GROSS = match_any(
     r"\bgutschrifts?-?\s?(?:betrag|summe)\b",
     r"\b(?:gesamt|rechnungs|end|brutto|zahl)-?\s?(?:betrag|summe)\b(?!\s+(?:der|ohne|netto))",
     r"\b(?:summe|gesamt|total)\s*(?:inkl|incl|brutto)",
+    r"\btotale?\s*\(?\s*(?:iva|btw|mwst|ust|tva|vat|moms|dph)\s+(?:incl|inkl|compris)",
+    r"\btotale\s+bolletta\b",
     r"\bsumme\s+brutto\b|\bbruttosumme\b|\bgesamtpreis\b",
     r"\b(?:total|montant)\s+(?:t\.?t\.?c|toutes)",
     r"\b(?:net|total|montant|reste)\s+à\s+(?:payer|régler)\b",
@@ -385,10 +388,10 @@ NO_INVOICE_TITLE = re.compile(
 PROFORMA_TITLE = re.compile(
     rf"^\W*(?:{_DOCUMENT}\W{{0,3}})?pr[oó][\s-]?forma\b[^:]{{0,70}}:?[^:]{{0,30}}$", re.IGNORECASE
 )
-# What a customer has paid, and for which invoices.
+# What a customer has paid, and for which invoices. `Avviso di pagamento` and its like may ask for it as well.
 REMITTANCE_TITLE = re.compile(
-    r"^\W*(?:remittance\s+advice|payment\s+advice|zahlungsavis|avis\s+de\s+(?:paiement|règlement|virement)|aviso\s+de\s+(?:pago|pagamento)"
-    r"|avviso\s+di\s+(?:pagamento|bonifico)|betaalspecificatie|betalingsavis|betalningsavi|awizo\s+płatności|avízo\s+o\s+platbě)\b[^:]{0,50}$",
+    r"^\W*(?:remittance\s+advice|zahlungsavis|avis\s+de\s+(?:règlement|virement)|avviso\s+di\s+bonifico|betaalspecificatie|avízo\s+o\s+platbě)"
+    r"\b[^:]{0,50}$",
     re.IGNORECASE,
 )
 # What a supplier has in its books of a customer. Alone it may also be the bill of a month.

@@ -20,6 +20,7 @@ from ingestion.extract.ocr_certainty import was_read_by_ocr
 from ingestion.extract.other_titles import asks_for_delay, begins_again_as_invoice, find_other_title, list_titles
 from ingestion.extract.payee_numbers import find_iban, find_vat_id
 from ingestion.extract.supplier import find_supplier_name
+from ingestion.extract.tax_ids import find_tax_ids
 from ingestion.extract.totals import InvoiceTotals, find_totals
 
 _MAX_LINES = 1500
@@ -70,8 +71,20 @@ def is_invoice(transcript: Transcript) -> bool:
     has_word = any(labels.INVOICE_WORD.search(line.text) for line in page)
     # Of a picture the total's label may have been misread: then the number's is enough.
     has_word |= was_read_by_ocr(transcript) and any(labels.INVOICE_NUMBER.search(line.text) for line in page)
-    has_total = find_totals(page).gross is not None
-    return has_word or (has_total and any(values.is_money(line.text) for line in page))
+    if has_word or _asks_for_tax(page):
+        return True
+    return find_totals(page).gross is not None and any(values.is_money(line.text) for line in page)
+
+
+def _asks_for_tax(page: Sequence[TextLine]) -> bool:
+    """Whether whoever has a tax number adds tax, whatever the paper calls itself: a bill, a fee note, a voucher."""
+    is_added = any(
+        labels.TOTAL_TAX.search(cell.text) and not labels.NOT_A_TAX_AMOUNT.search(cell.text)
+        for line in page
+        if any(values.is_money(cell.text) for cell in line.cells)
+        for cell in line.cells
+    )
+    return is_added and any(find_tax_ids(line.text) for line in page)
 
 
 def limit_lines(transcript: Transcript) -> list[TextLine]:

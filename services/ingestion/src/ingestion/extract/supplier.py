@@ -34,6 +34,7 @@ _TOWN = re.compile(r"(?:[A-Z]{1,2}-)?\d{4,5}\s+[^\W\d]")  # a postcode and its t
 # `Muster SAS au capital de 20 000 €`: the name ends with its legal form.
 _BEHIND_NAME = re.compile(r"\s+(?:au\s+capital|capital|kapitał|mit\s+sitz|registered|inscrita)\b.*$", re.IGNORECASE)
 
+_FAR_BESIDE = 150.0  # points: what is farther from a label is in another column of the page
 _HEAD_LINES = 8
 _BLOCK_LINES = 7
 _FOOT = 0.8  # of the lines stand above it
@@ -72,7 +73,7 @@ def find_supplier_name(page: Sequence[TextLine]) -> str | None:
             if is_buyer_cell(page, index, number):
                 continue
             name = _parse_name(_join_wrapped_name(page, index, number))
-            if name and not _is_below_sender_line(page, index, number):
+            if name and not _is_below_sender_line(page, index, number) and not _is_street(page, index, number):
                 candidate = _get_candidate(candidates, name)
                 _score_candidate(candidate, page, index, domains, last)
                 is_head = index < _HEAD_LINES and line.page == page[0].page
@@ -113,7 +114,8 @@ def is_buyer_cell(page: Sequence[TextLine], line_index: int, cell_index: int) ->
     """Whether a cell belongs to the customer: by a word beside it, or by the nearest heading above in its column."""
     line = page[line_index]
     cell = line.cells[cell_index]
-    beside = " ".join(other.text for other in line.cells[max(0, cell_index - 1) : cell_index + 1])
+    near = [other for other in line.cells[max(0, cell_index - 1) : cell_index] if cell.left - other.right < _FAR_BESIDE]
+    beside = " ".join(other.text for other in (*near, cell))
     if labels.SELLER.search(cell.text):
         return False
     if labels.BUYER.search(beside):
@@ -150,6 +152,13 @@ def _find_sender_in_line(text: str) -> str | None:
     if _HOUSE.search(parts[0]) and not any(_HOUSE.search(part) for part in parts[1:town]):
         return None
     return _parse_name(parts[0])
+
+
+def _is_street(page: Sequence[TextLine], line_index: int, cell_index: int) -> bool:
+    """`Langestraat 88` over `3811 AK Amersfoort`."""
+    cell = page[line_index].cells[cell_index]
+    below = next(_list_block(page, line_index, cell, 1), None)
+    return _HOUSE.search(cell.text) is not None and below is not None and _TOWN.match(below[1].text) is not None
 
 
 def _is_below_sender_line(page: Sequence[TextLine], line_index: int, cell_index: int) -> bool:

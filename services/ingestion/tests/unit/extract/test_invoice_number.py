@@ -20,6 +20,7 @@ def number(*rows: str) -> str | None:
         ("Faktura korygująca nr FK/4/06/2026", "FK/4/06/2026"),
         ("Faktura – daňový doklad 2026-0042", "2026-0042"),
         ("Slutfaktura 5087", "5087"),
+        ("ZÁLOHOVÁ FAKTURA  ZF260131", "ZF260131"),
         ("Voorschotfactuur 2026-118", "2026-118"),
     ],
 )

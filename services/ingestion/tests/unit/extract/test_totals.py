@@ -175,7 +175,9 @@ def test_a_summary_of_several_rates_may_have_no_row_that_adds_them_up() -> None:
     assert read(f"{table}\nTotal TTC   244,40 €") == totals("244.40", "222.58", "21.82")
 
 
-@pytest.mark.parametrize("label", ["Gutschriftbetrag EUR", "TOTAL DOCUMENTO", "Zu zahlender Betrag"])
+@pytest.mark.parametrize(
+    "label", ["Gutschriftbetrag EUR", "TOTAL (IVA incl.)", "TOTALE BOLLETTA", "TOTAL DOCUMENTO", "Zu zahlender Betrag"]
+)
 def test_the_total_has_many_names(label: str) -> None:
     assert read(f"{label}   701,15") == totals("701.15")
 
