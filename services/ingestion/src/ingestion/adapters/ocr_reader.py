@@ -51,7 +51,7 @@ class OCRReader:
         await self._opened.aclose()
 
     async def read_pictures(
-        self, file: Path, transcript: Transcript, *, password: str | None = None
+        self, file: Path, transcript: Transcript, *, password: str | None = None, queue: str = ""
     ) -> AsyncGenerator[Transcript, None]:
         """The transcript with the first page that is a picture, then with the others.
 
@@ -60,7 +60,7 @@ class OCRReader:
             UnreadableFile, ParserLimitReached, ParserCrashed, Unavailable: as `ParserPool.run_reader`.
         """
         parts = plan_reading(transcript.pictured_pages, self._max_pages)
-        with self._turns.take_turn():
+        with self._turns.take_turn(queue):
             read = ReadPages([])
             for pages, share in zip(parts, _SHARES_OF_PARTS if len(parts) > 1 else (1.0,), strict=False):
                 new = await self._read_pages(file, pages, password, share)
