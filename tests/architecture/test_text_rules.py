@@ -23,6 +23,7 @@ from code_rules import Module
 
 import ingestion.api.form_file as form_file
 import ingestion.domain.archive as archive
+import ingestion.domain.export as export
 import ingestion.domain.search_words as search_words
 import ingestion.domain.supplier_accounts as supplier_accounts
 import ingestion.extract.evidence_boxes as evidence_boxes
@@ -73,6 +74,8 @@ KINDS = {
     "dots between digits": "1.",
     "dashes": "- ",
     "letters": "a",
+    "semicolons": ";",
+    "cells of blanks": '; "\t',
     "capitals": "DE12",
     "at signs": "a@",
     "open comments": "(a",
@@ -253,6 +256,7 @@ def read_letters(text: str) -> object:
 
 RULES = {
     "archive names": Rule("ingestion.domain.archive", archive.sanitize_file_stem),
+    "cells of an export": Rule("ingestion.domain.export", export.guard_text),
     "archive senders": Rule("ingestion.domain.archive", archive.encode_sender_address),
     "suppliers": Rule("ingestion.domain.supplier_accounts", read_supplier),
     "search words": Rule("ingestion.domain.search_words", search_words.fold_words),

@@ -108,11 +108,13 @@ def test_a_deleted_order_is_named(calls: list[httpx.Request]) -> None:
     assert calls[0].method == "DELETE"
 
 
-def test_a_script_gets_all_that_is_unmatched_and_a_person_the_newest(calls: list[httpx.Request]) -> None:
-    run("unmatched")
-    run("unmatched", "--json")
-    assert [call.url.params["limit"] for call in calls] == ["200"] * 6
-    assert "has all of them" not in run("unmatched").stderr
+def test_a_script_gets_all_that_is_unmatched_and_a_person_the_newest(
+    calls: list[httpx.Request], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(orders, "MAX_LISTED", 1)
+    assert "The newest 1 are shown" in run("unmatched").stderr
+    assert run("unmatched", "--json").stderr == ""
+    assert [call.url.params["limit"] for call in calls] == ["1"] * 3 + ["200"] * 3
 
 
 def test_a_file_that_is_not_there_is_named_before_any_call(calls: list[httpx.Request]) -> None:

@@ -30,6 +30,7 @@ from mailroom_common.parser.pool import ParserPool
 from mailroom_common.settings import ParserSettings, load_settings
 from reading_quality.drawn_families import DrawnInvoice, draw_families
 from reading_quality.drawn_notes import DrawnNote, draw_notes
+from reading_quality.drawn_notices import DrawnNotice, draw_notices
 from reading_quality.drawn_receipts import FOR_RULES, REPORTED, DrawnReceipt, draw_receipts
 from reading_quality.judging import Verdict, choose_values_of_page, judge_reading
 from reading_quality.page_drawing import draw_text, read_text_file
@@ -102,6 +103,8 @@ async def _read_samples(
                     await _read_drawn(pool, invoice, file, evaluation, details)
             for note in (note for note in draw_notes() if is_asked(note.family)):
                 await _read_drawn_note(pool, note, Path(folder) / f"{note.family}.pdf", evaluation, details)
+            for notice in (notice for notice in draw_notices() if is_asked(notice.family)):
+                evaluation.passed.append(await _read_notice(pool, notice, Path(folder) / f"{notice.family}.pdf"))
     return evaluation
 
 
@@ -202,6 +205,16 @@ async def _read_drawn_note(
         evaluation.counted.append(
             CountedTrades(part, file.name, len(trades), is_right, reading["status"] == "completed")
         )
+
+
+async def _read_notice(pool: ParserPool, notice: DrawnNotice, file: Path) -> Passed:
+    """Only for whether it is skipped."""
+    file.write_bytes(draw_text(notice.text))  # noqa: ASYNC240  # nothing else runs meanwhile
+    reading = await read_file(pool, file, Profile.CONTRACT_NOTE)
+    split = "left-out words" if notice.is_left_out else "words that rules were made on"
+    kind = "notes that speak of income" if notice.has_trade else "papers without a trade"
+    expected = "process" if notice.has_trade else "skip"
+    return Passed(f"drawn {kind}: {split}", notice.family, file.name, expected, reading["status"], reading["reason"])
 
 
 async def _read_receipt(

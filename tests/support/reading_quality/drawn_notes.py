@@ -104,12 +104,12 @@ def draw_notes() -> Iterator[DrawnNote]:
         for which, words in enumerate(country.words):
             for place, layout in enumerate(NOTE_LAYOUTS):
                 is_left_out = which == 1 or place >= _LAYOUTS_WITH_RULES
-                facts = _make_facts(country, words, 1 + number * 11 + place * 3 + which * 2)
+                facts = make_facts(country, words, 1 + number * 11 + place * 3 + which * 2)
                 family = f"{country.language}-{which + 1}-{layout.__name__.removeprefix('_lay_out_')}"
                 yield DrawnNote(family, is_left_out, *layout(facts))
 
 
-def _make_facts(country: NoteCountry, words: NoteWords, seed: int) -> NoteFacts:
+def make_facts(country: NoteCountry, words: NoteWords, seed: int) -> NoteFacts:
     quantity = (Decimal(7 + seed * 13), Decimal(1000 + seed * 250), Decimal("12.3456") + seed)[seed % 3]
     price = (Decimal("20.50") + seed * 3, Decimal("1.235") + seed % 4, Decimal("101.25") + seed)[seed % 3]
     has_tax = seed % 4 != 3

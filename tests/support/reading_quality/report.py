@@ -77,7 +77,8 @@ odd: `deutschebank` Kauf03 to Kauf06 are purchases to which it gives no trade, a
 statements `consorsbank` Kontoauszug01 to 03, `quirinbankag` Depotauszug05 and 06, `oldenburgischelandesbankag`
 Kontoauszug01, and what `dadatbankenhaus` StornoKontoauszug01 takes back. The quantity of a bond is its face value here,
 and a hundredth of it there. Drawn notes are of our own making too, in seven languages; their left-out families have
-another set of words, or a layout that no rule was made on. Pictures are read by OCR, which `make eval` switches on,
+another set of words, or a layout that no rule was made on. So are papers of banks in which nothing was traded, and
+notes of trades that speak of income. Pictures are read by OCR, which `make eval` switches on,
 and a site by `MAILROOM_OCR_PROCESSES`."""
 )
 

@@ -20,10 +20,22 @@ class PortTaken(Fatal):
     pass
 
 
+class PortForbidden(Fatal):
+    """This user may not listen on it: on Linux, by default, the ports below 1024 are root's."""
+
+
 def choose_ports(path: Path, names: Iterable[str], fixed: Mapping[str, int] | None = None) -> dict[str, int]:
-    """The kept port of each name, chosen now where there is none yet; `fixed` ones come from the environment."""
+    """The kept port of each name, chosen now where there is none yet; `fixed` ones come from the environment.
+
+    Raises:
+        PortTaken, PortForbidden: a fixed port that is not the kept one cannot be listened on; the kept one stays.
+    """
     kept: dict[str, int] = read_json(path, {})
     chosen = {**kept, **(fixed or {})}
+    require_free_ports(
+        {name: port for name, port in (fixed or {}).items() if kept.get(name) != port},
+        hint="set MAILROOM_FRONT_PORT to another",
+    )
     for name in names:
         if name not in chosen:
             chosen[name] = free_port(avoid=chosen.values())
@@ -41,12 +53,14 @@ def free_port(avoid: Iterable[int] = ()) -> int:
 
 
 def require_free_ports(ports: Mapping[str, int], *, hint: str) -> None:
-    """Raises PortTaken naming port, purpose and holder.
+    """Raises PortTaken naming port, purpose and holder, or PortForbidden.
 
     A run that was killed leaves children that are still on their way out, so a taken port gets a few seconds.
     """
     deadline = time.monotonic() + _LEFTOVER_GRACE_S
     for name, port in ports.items():
+        if _is_forbidden(port):
+            raise PortForbidden(f"this user may not listen on port {port} of {name}: {hint}")
         while not _is_free(port):
             if time.monotonic() > deadline:
                 raise PortTaken(f"port {port} of {name} is taken by {_describe_holder(port)}: stop that, or {hint}")
@@ -54,15 +68,23 @@ def require_free_ports(ports: Mapping[str, int], *, hint: str) -> None:
 
 
 def _is_free(port: int) -> bool:
+    return _try_to_listen(port) is None
+
+
+def _is_forbidden(port: int) -> bool:
+    return isinstance(_try_to_listen(port), PermissionError)
+
+
+def _try_to_listen(port: int) -> OSError | None:
     with socket.socket() as probe:
         # As a server does it: connections of the past that are still closing do not count.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1", port))
             probe.listen()
-        except OSError:
-            return False
-    return True
+        except OSError as error:
+            return error
+    return None
 
 
 def _describe_holder(port: int) -> str:

@@ -44,3 +44,27 @@ def test_port_that_frees_itself_is_waited_for(monkeypatch: pytest.MonkeyPatch) -
 def test_chosen_ports_are_no_connections_of_others() -> None:
     ephemeral_from = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     assert ports.free_port() < ephemeral_from
+
+
+def test_a_port_that_cannot_be_had_does_not_replace_the_kept_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "ports.json"
+    kept = ports.choose_ports(file, ["front"])
+    monkeypatch.setattr(ports, "_LEFTOVER_GRACE_S", 0)
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", 0))
+        holder.listen()
+        with pytest.raises(ports.PortTaken, match="set MAILROOM_FRONT_PORT to another"):
+            ports.choose_ports(file, ["front"], {"front": holder.getsockname()[1]})
+    assert ports.choose_ports(file, ["front"]) == kept
+
+
+def test_a_port_that_is_not_for_this_user_is_not_called_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Refusing(socket.socket):
+        def bind(self, _address: object) -> None:
+            raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(socket, "socket", Refusing)
+    with pytest.raises(ports.PortForbidden, match="may not listen on port 443 of front"):
+        ports.require_free_ports({"front": 443}, hint="choose another")

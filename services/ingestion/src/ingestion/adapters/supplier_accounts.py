@@ -40,14 +40,21 @@ _KNOWN = """
 """
 _KNOWN_BY_VAT = _KNOWN.format(key="supplier_vat_key")
 _KNOWN_BY_NAME = _KNOWN.format(key="supplier_name_key")
+_KNOWN_BY_LOOK = _KNOWN.format(key="supplier_look_key")
 
 _LOCK_UNKEYED = """
     select document_id, extraction from ingestion.document
     where status = 'completed' and supplier_iban is null and extraction ->> 'iban' is not null
     order by seq limit $1 for update skip locked
 """
+_LOCK_WITHOUT_LOOK = """
+    select document_id, extraction from ingestion.document
+    where supplier_name_key is not null and supplier_look_key is null
+    order by seq limit $1 for update skip locked
+"""
 _WRITE_KEYS = """
-    update ingestion.document set supplier_vat_key = $2, supplier_name_key = $3, supplier_iban = $4
+    update ingestion.document
+    set supplier_vat_key = $2, supplier_name_key = $3, supplier_look_key = $4, supplier_iban = $5
     where document_id = $1
 """
 
@@ -60,7 +67,11 @@ async def check_supplier_account(conn: DatabaseSession, tenant_id: str, outcome:
         return outcome
     known = [
         await _find_known(conn, statement, tenant_id, key, account.iban)
-        for statement, key in ((_KNOWN_BY_VAT, account.vat_key), (_KNOWN_BY_NAME, account.name_key))
+        for statement, key in (
+            (_KNOWN_BY_VAT, account.vat_key),
+            (_KNOWN_BY_NAME, account.name_key),
+            (_KNOWN_BY_LOOK, account.look_key),
+        )
         if key is not None
     ]
     return require_known_account(outcome, known)
@@ -79,7 +90,7 @@ async def lock_supplier(conn: DatabaseSession, tenant_id: str, outcome: Document
 
 
 def _list_lock_numbers(tenant_id: str, account: SupplierAccount) -> Iterator[int]:
-    for kind, key in (("vat", account.vat_key), ("name", account.name_key)):
+    for kind, key in (("vat", account.vat_key), ("name", account.name_key), ("look", account.look_key)):
         if key is not None:
             digest = sha256("\x1f".join((tenant_id, kind, key)).encode()).digest()
             yield int.from_bytes(digest[:4], "big", signed=True)
@@ -90,18 +101,21 @@ async def _find_known(conn: DatabaseSession, statement: str, tenant_id: str, key
     return KnownAccounts(row["has_account"], tuple(row["ibans"]))
 
 
-def build_supplier_keys(document: Any) -> tuple[str | None, str | None, str | None]:
-    """What a row says of a supplier's account: VAT key, name key, IBAN; nothing unless it is completed."""
+def build_supplier_keys(document: Any) -> tuple[str | None, str | None, str | None, str | None]:
+    """What a row says of a supplier's account: VAT key, name key, look key, IBAN; nothing unless it is completed."""
     if document["status"] != ResultStatus.COMPLETED or (document["extraction"] or {}).get("iban") is None:
-        return None, None, None
+        return None, None, None, None
     account = find_supplier_account(document["extraction"])
-    return (None, None, "") if account is None else (account.vat_key, account.name_key, account.iban)
+    if account is None:
+        return None, None, None, ""
+    return account.vat_key, account.name_key, account.look_key, account.iban
 
 
 async def write_supplier_keys(conn: DatabaseSession, document: Any) -> None:
     """`document` is the row as it is; in the transaction that changed it."""
     keys = build_supplier_keys(document)
-    if keys != (document["supplier_vat_key"], document["supplier_name_key"], document["supplier_iban"]):
+    names = ("supplier_vat_key", "supplier_name_key", "supplier_look_key", "supplier_iban")
+    if keys != tuple(document[name] for name in names):
         await conn.execute(_WRITE_KEYS, document["document_id"], *keys)
 
 
@@ -115,6 +129,7 @@ class PgSupplierBackfill:
     async def write_missing_keys(self) -> int:
         async with open_transaction(self._pool) as conn:
             rows = await conn.fetch(_LOCK_UNKEYED, self._batch)
+            rows += await conn.fetch(_LOCK_WITHOUT_LOOK, self._batch - len(rows))
             for row in rows:
                 keys = build_supplier_keys({"status": ResultStatus.COMPLETED, "extraction": row["extraction"]})
                 await conn.execute(_WRITE_KEYS, row["document_id"], *keys)

@@ -41,13 +41,21 @@ _STORE = """
               (excluded.position, excluded.document_type, excluded.fields)
        or (trade.confirmed_seq is not null) <> $13
 """
-# One more than are compared says that there are more: the others are taken for like the first.
 _LIST_ALIKE = """
     select alike.* from unnest($2::text[]) as wanted(match_key) cross join lateral (
         select * from ingestion.trade
         where trade.tenant_id = $1 and trade.match_key = wanted.match_key
         order by confirmed_seq, seq limit $3
     ) as alike
+"""
+# Of a key with more than that: the trades of one document, and those that people have decided about.
+_LIST_LATER = """
+    select * from ingestion.trade
+    where tenant_id = $1 and match_key = any($2)
+      and (document_id = $3 or trade_id in (
+          select unnest(array[trade_id, other_trade_id]) from ingestion.trade_decision where tenant_id = $1))
+      and not trade_id = any($4)
+    order by confirmed_seq, seq limit $5
 """
 _LIST_DECISIONS = """
     select trade_id, other_trade_id, decision from ingestion.trade_decision
@@ -109,9 +117,7 @@ async def settle_alike(
     """Judge anew all trades of a tenant that share one of the keys, under the lock of its ledger. The results of other
     documents whose trades are something else now are told again; `announced` is the one that this transaction tells.
     """
-    alike: dict[str, list[Any]] = {}
-    for row in await conn.fetch(_LIST_ALIKE, tenant_id, sorted(match_keys), _MOST_ALIKE_READ):
-        alike.setdefault(row["match_key"], []).append(row)
+    alike = await _list_alike(conn, tenant_id, match_keys, announced)
     decisions = await conn.fetch(_LIST_DECISIONS, [row["trade_id"] for rows in alike.values() for row in rows])
     same, distinct = _read_decisions(decisions)
     settled: dict[str, TradeJudgement] = {}
@@ -126,6 +132,23 @@ async def settle_alike(
     if others := sorted({row["document_id"] for row in changed} - {announced}):
         await conn.execute(_REQUEST_ANNOUNCEMENTS, others)
         await conn.execute("select pg_notify($1, '')", Channel.TRADES_CHANGED.value)
+
+
+async def _list_alike(
+    conn: DatabaseSession, tenant_id: str, match_keys: Iterable[str], document_id: str | None
+) -> dict[str, list[Any]]:
+    """By their key. Of one that very many trades have (a sender may state as many as he likes) those that are there
+    first, and beside them those of the document and those that people have decided about: none of these may wait for
+    ever without a state of its own."""
+    alike: dict[str, list[Any]] = {}
+    for row in await conn.fetch(_LIST_ALIKE, tenant_id, sorted(match_keys), _MOST_ALIKE_READ):
+        alike.setdefault(row["match_key"], []).append(row)
+    full = [key for key, rows in alike.items() if len(rows) >= _MOST_ALIKE_READ]
+    if full:
+        known = [row["trade_id"] for key in full for row in alike[key]]
+        for row in await conn.fetch(_LIST_LATER, tenant_id, full, document_id, known, _MOST_ALIKE_READ):
+            alike[row["match_key"]].append(row)
+    return alike
 
 
 async def request_matching(

@@ -55,12 +55,22 @@ async def read_form_file(body: AsyncIterator[bytes], boundary: bytes) -> FormFil
         head = await reader.read_head()
         if head is None:
             break
-        filename = head.get_filename()
+        filename = _read_filename(head)
         if filename is not None:
             return FormFile(filename or None, reader.stream_part())
         async for _chunk in reader.stream_part(MAX_FORM_BYTES):
             pass
     raise BadForm("it has no file")
+
+
+def _read_filename(head: Message) -> str | None:
+    """As text that can be stored: a name may say that it is written in any of Python's encodings, some of which decode
+    nothing, or make halves of characters."""
+    try:
+        filename = head.get_filename()
+    except UnicodeError as error:
+        raise BadForm("names its file in an encoding that is none") from error
+    return None if filename is None else filename.encode("utf-8", "replace").decode()
 
 
 class _FormReader:

@@ -1,6 +1,7 @@
 """Documents as lines of an export: CSV for spreadsheets, JSON Lines for programs."""
 
 import csv
+import re
 from collections.abc import Mapping
 from enum import StrEnum
 from io import StringIO
@@ -48,7 +49,11 @@ _INVOICE_FIELDS = (
 COLUMNS = (*_PLAIN_FIELDS, "review_decision", "possible_duplicates", *_SOURCE_FIELDS, *_INVOICE_FIELDS)
 
 # What a spreadsheet takes for the beginning of a formula, which may send what is beside it to a stranger.
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+_FORMULA_SIGNS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+_FORMULA_STARTS = (*_FORMULA_SIGNS, "\t", "\r", "\n")
+# Where a spreadsheet may begin another cell within a text: in many countries it parts them by semicolons, and knows no
+# quote that stands within.
+_INNER_CELL = re.compile(f'([;\t\r\n])(?=(?:[^\\S\t\r\n]|")*[{re.escape("".join(_FORMULA_SIGNS))}])')
 _NUMBERS = frozenset({"total_net", "total_tax", "total_gross", "amount_due"})
 
 
@@ -76,13 +81,18 @@ def _guard(name: str, value: Any) -> Any:
 
     A negative amount stays a number.
     """
-    return value if name in _NUMBERS and isinstance(value, str) and _is_number(value) else guard_text(value)
+    return guard_number(value) if name in _NUMBERS else guard_text(value)
+
+
+def guard_number(value: Any) -> Any:
+    return value if isinstance(value, str) and _is_number(value) else guard_text(value)
 
 
 def guard_text(value: Any) -> Any:
     if not isinstance(value, str):
         return value
-    return f"'{value}" if value.lstrip(" \u00a0").startswith(_FORMULA_STARTS) or value[:1] in _FORMULA_STARTS else value
+    text = _INNER_CELL.sub(r"\1'", value)
+    return f"'{text}" if value.lstrip(" \u00a0").startswith(_FORMULA_STARTS) or value[:1] in _FORMULA_STARTS else text
 
 
 def _is_number(text: str) -> bool:

@@ -10,6 +10,7 @@ from ingestion.domain.document import DocumentOutcome
 from ingestion.domain.evidence import EvidenceBox
 from ingestion.domain.invoice import Invoice
 from ingestion.domain.reasons import DocumentSkipReason, ReviewReason, parse_reason
+from ingestion.domain.supplier_accounts import fold_look_of_name
 from ingestion.domain.trade import TRADE_DOCUMENT_TYPES
 from ingestion.domain.trade_routing import find_trade_review_reason
 from ingestion.domain.transcript import CONTAINER_EXTENSIONS, PDF, Transcript
@@ -128,6 +129,12 @@ def route_extraction(extraction: Extraction, unread: Sequence[ReviewReason] = ()
     )
 
 
+def _is_field_missing(fields: Mapping[str, Any]) -> bool:
+    # A name without a letter names nobody, whose account could then be compared with none.
+    names_nobody = not fold_look_of_name(str(fields.get("supplier_name") or ""))
+    return names_nobody or any(fields.get(name) is None for name in _REQUIRED_FIELDS)
+
+
 def _find_review_reason(extraction: Extraction, unread: Sequence[ReviewReason]) -> ReviewReason | None:
     if extraction.document_type in TRADE_DOCUMENT_TYPES:
         return find_trade_review_reason(extraction.fields, extraction.doubts, unread) or extraction.unseen
@@ -138,7 +145,7 @@ def _find_review_reason(extraction: Extraction, unread: Sequence[ReviewReason]) 
     # Of an account that only the XML names nothing else is doubted, so it is the last that is looked at.
     if extraction.unseen is not None and extraction.unseen is not ReviewReason.IBAN_NOT_ON_PAGE:
         return extraction.unseen
-    if any(extraction.fields.get(name) is None for name in _REQUIRED_FIELDS):
+    if _is_field_missing(extraction.fields):
         return next(iter(unread), ReviewReason.FIELDS_MISSING)
     if Invoice.from_json(extraction.fields).totals_add_up() is False:
         return ReviewReason.TOTALS_DO_NOT_ADD_UP

@@ -7,7 +7,8 @@ a VAT id of nobody, or of another one, is a case for a person.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,6 +31,18 @@ _LEGAL_FORM = re.compile(
     r"|limited|llc|llp|ltd|ltda|mbh|nv|o|ohg|oo|ou|oy|plc|sa|sas|sarl|sc|se|sl|slu|sp|spa|spk|spzoo|srl|sro|ug|und|vof|z|zoo"
 )
 
+_MORE_LOOKALIKES = str.maketrans(
+    "ıɪіιłʟɭøoοоօđɖħʜһհŧᴛɑаαɡցʙʏуγυսᴜնηոпɴкκᴋмᴍᴏрρᴘѕꜱвᴠνѵᴡωшᴢϲсᴄеᴇєᴅԁјϳᴊɢʀᴀхχ",
+    "iiiillloooooddhhhhttaaaggbyyyuuunnnnnkkkmmopppssbvvvwwwzccceeeddjjjgraxx",
+)
+# After case and accents: one stroke, one ring.
+_ALIKE_IN_ASCII = str.maketrans("i1j0", "lllo")
+# Drawn as nothing, or on the letter before; and what is a letter by its category, and drawn as nothing or as a blank.
+_UNSEEN = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Me", "Mn"})
+_FILLERS = frozenset("\u115f\u1160")
+_BLANKS = frozenset("\u2800\u3164\uffa0")
+_MAX_NAME = 5000
+
 # What is said of the account alone, and not again once it is known.
 _OF_THE_ACCOUNT = frozenset({ReviewReason.IBAN_CHANGED, ReviewReason.IBAN_NOT_ON_PAGE})
 
@@ -51,11 +64,13 @@ _WEIGHS_LESS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class SupplierAccount:
-    """The account of an invoice, and the keys that its supplier is known by: one of the two at least."""
+    """The account of an invoice, and the keys that its supplier is known by: one of them at least. `look_key` is the
+    name as an eye sees it; `name_key` is what earlier releases have of it."""
 
     iban: str
     vat_key: str | None
     name_key: str | None
+    look_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,20 +86,44 @@ def find_supplier_account(extraction: Mapping[str, Any] | None) -> SupplierAccou
     fields = extraction or {}
     iban = _keep_letters_and_digits(fields.get("iban"))
     vat_key = _keep_letters_and_digits(fields.get("vat_id"))
-    name_key = fold_supplier_name(str(fields.get("supplier_name") or ""))
+    name = str(fields.get("supplier_name") or "")
+    name_key = fold_supplier_name(name)
+    look_key = fold_look_of_name(name) or name_key
     if sum(letter.isdigit() for letter in vat_key) < _LEAST_VAT_DIGITS:
         vat_key = ""
-    if not iban or not (vat_key or name_key):
+    if not iban or not (vat_key or look_key):
         return None
-    return SupplierAccount(iban, vat_key or None, name_key or None)
+    return SupplierAccount(iban, vat_key or None, name_key or None, look_key or None)
 
 
 def fold_supplier_name(name: str) -> str:
-    """The name without accents, case, blanks, punctuation and legal form: two that an eye takes for one are equal."""
-    words = [word.translate(_LOOKALIKES) for word in fold_words(name[:500].replace(".", ""))]
+    """The name without accents, case, blanks, punctuation and legal form."""
+    return "".join(_list_words(name[:500], _LOOKALIKES))[:_MAX_KEY]
+
+
+def fold_look_of_name(name: str) -> str:
+    """The same for two names that an eye takes for one: `lnfo` with a small L is `Info`, whatever else stands in it
+    that nobody sees. Empty where it has no letter and no digit: then it names nobody."""
+    shown = "".join(_list_shown(name[:_MAX_NAME]))
+    look = "".join(_list_words(shown, _LOOKALIKES | _MORE_LOOKALIKES))
+    return look.replace("rn", "m").replace("vv", "w").translate(_ALIKE_IN_ASCII)[:_MAX_KEY]
+
+
+def _list_words(name: str, lookalikes: Mapping[int, int | str]) -> list[str]:
+    words = [word.translate(lookalikes) for word in fold_words(name.replace(".", ""))]
     while len(words) > 1 and _LEGAL_FORM.fullmatch(words[-1]):
         words.pop()
-    return "".join(words)[:_MAX_KEY]
+    return words
+
+
+def _list_shown(name: str) -> Iterator[str]:
+    """What of it is drawn. One by one: a row of accents would be sorted, which takes minutes for very many."""
+    for letter in name:
+        for part in " " if letter in _BLANKS else unicodedata.normalize("NFKC", letter):
+            if part.isspace():
+                yield " "
+            elif unicodedata.category(part) not in _UNSEEN and part not in _FILLERS:
+                yield part
 
 
 def _keep_letters_and_digits(text: Any) -> str:

@@ -93,10 +93,14 @@ class _Group:
 def settle_trades(entries: Sequence[LedgerEntry]) -> dict[str, TradeJudgement]:
     """What becomes of each entry, by its id. `entries` are all of a tenant with one `build_match_key`.
 
-    Beyond `MAX_ALIKE` they are possible duplicates of the first one, which a person has to tell apart.
+    Beyond `MAX_ALIKE` they are possible duplicates of the first one, which a person has to tell apart; those that a
+    person has decided about are compared as well, as many again.
     """
     ranked = sorted(entries, key=lambda entry: entry.rank)
-    compared, others = ranked[:MAX_ALIKE], ranked[MAX_ALIKE:]
+    decided = [entry for entry in ranked[MAX_ALIKE:] if entry.same_as or entry.distinct_from][:MAX_ALIKE]
+    compared = ranked[:MAX_ALIKE] + decided
+    compared_ids = {entry.trade_id for entry in compared}
+    others = [entry for entry in ranked if entry.trade_id not in compared_ids]
     trades = _group_entries([entry for entry in compared if not entry.trade.is_cancellation])
     cancellations = _group_entries([entry for entry in compared if entry.trade.is_cancellation])
     matched, unclear = _match_cancellations(cancellations, trades)

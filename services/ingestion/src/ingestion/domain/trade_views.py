@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 
 from ingestion.domain.document import format_rfc3339
-from ingestion.domain.export import ExportFormat, guard_text, write_csv_line
+from ingestion.domain.export import ExportFormat, guard_number, guard_text, write_csv_line
 from ingestion.domain.trade import TRADE_FIELDS
 
 _PLAIN_FIELDS = (
@@ -23,8 +23,19 @@ _PLAIN_FIELDS = (
     "version",
 )
 EXPORT_COLUMNS = ("id", *_PLAIN_FIELDS, *TRADE_FIELDS, "created_at", "updated_at")
-# As written by Mailroom: a negative amount stays a number in a spreadsheet.
-_NOT_TEXT = frozenset(TRADE_FIELDS) - {"security_name", "reference", "account", "account_name", "wkn", "ticker", "isin"}
+# A negative one stays a number in a spreadsheet. All else a sender may have written, also the currency.
+_NUMBERS = frozenset(
+    {
+        "quantity",
+        "price",
+        "settled_amount",
+        "gross_amount",
+        "fees",
+        "taxes",
+        "accrued_interest",
+        "foreign_gross_amount",
+    }
+)
 
 
 def build_trade_view(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -53,4 +64,5 @@ def write_trade(export_format: ExportFormat, view: Mapping[str, Any]) -> bytes:
     if export_format is ExportFormat.JSONL:
         return orjson.dumps(view) + b"\n"
     values = {**dict.fromkeys(TRADE_FIELDS), **view, **view["trade"]}
-    return write_csv_line([values[name] if name in _NOT_TEXT else guard_text(values[name]) for name in EXPORT_COLUMNS])
+    guarded = (guard_number(values[name]) if name in _NUMBERS else guard_text(values[name]) for name in EXPORT_COLUMNS)
+    return write_csv_line(list(guarded))

@@ -1,74 +1,195 @@
 """The table of an invoice: rows between its heads and its totals that make one of the totals."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
-from itertools import islice, permutations
+from itertools import accumulate, islice, permutations
 
 from ingestion.domain.invoice import InvoiceLine, LineAmounts
-from ingestion.domain.transcript import TextLine
+from ingestion.domain.transcript import TextCell, TextLine
 from ingestion.extract import labels, values
-from ingestion.extract.totals import InvoiceTotals
+from ingestion.extract.totals import InvoiceTotals, list_labelled_ends
 
 _CENT = Decimal("0.02")
 # Each table is read to the end of the document, and each two numbers of a row are multiplied.
 _MAX_TABLES = 10
 _MAX_NUMBERS = 8
+_MAX_COLUMNS = 5  # of amounts in a row, from its end: net, rate, tax and gross, say
+_MAX_SUMMARY_ROWS = 12  # of the tax by its rates, below a table
+_SAME_EDGE = 3.0  # points: amounts of a column end below each other
 _PERCENT = re.compile(r"(\d{1,2}(?:[.,]\d+)?)\s?%")
 _UNIT = re.compile(r"^(\d[\d.,]*)\s*(?:[A-Za-z%().]{1,10})?$")
+_RATE = re.compile(r"\W*\d{0,2}(?:[.,]\d+)?\s?%?\W*")
+_TAX_MARK = re.compile(r"(?<=\d)\s?[A-Z*]$")  # `576.00T`: taxed, as a legend says
+
+_Column = Sequence[int]  # the place of its cell in each row
+FoundLines = tuple[tuple[InvoiceLine, ...], LineAmounts]
 
 
-def find_invoice_lines(page: Sequence[TextLine], totals: InvoiceTotals) -> tuple[tuple[InvoiceLine, ...], LineAmounts]:
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A row with amounts, each with the place of its cell. `below` is the line below it, which may describe it."""
+
+    cells: tuple[TextCell, ...]
+    amounts: Mapping[int, Decimal]
+    below: TextLine | None
+    change: Decimal = Decimal(0)  # what a row of its own takes off
+
+    @property
+    def ending(self) -> Decimal:
+        return self.amounts[max(self.amounts)]
+
+
+def find_invoice_lines(page: Sequence[TextLine], totals: InvoiceTotals) -> FoundLines:
     """The positions and whether they are net or gross; none at all when their amounts make neither total."""
-    best: tuple[tuple[InvoiceLine, ...], LineAmounts] = ((), "net")
+    changes = list_labelled_ends(page, labels.CHARGE)
+    changes += [-abs(amount) for amount in list_labelled_ends(page, labels.DISCOUNT)]
+    best: FoundLines = ((), "net")
     heads = (index for index, line in enumerate(page) if _is_table_head(line))
     for index in islice(heads, _MAX_TABLES):
-        rows = tuple(_read_rows(page[index + 1 :]))
-        total = sum((row.amount for row in rows if row.amount is not None), Decimal(0))
+        rows = list(_read_rows(page[index + 1 :]))
         if not rows:
             continue
-        if totals.net is not None and abs(total - totals.net) <= _CENT * len(rows):
-            return rows, "net"
-        if totals.gross is not None and abs(total - totals.gross) <= _CENT * len(rows):
-            best = (rows, "gross")
+        columns = list(_list_columns(rows))
+        if found := _find_sum(rows, columns, list(_list_targets(totals.net, changes))):
+            return found, "net"
+        # A row ends with what it costs in all.
+        if totals.gross is not None and (found := _find_sum(rows, columns[:1], [totals.gross])):
+            best = (found, "gross")
     return best
+
+
+def _list_targets(net: Decimal | None, changes: Sequence[Decimal]) -> Iterator[Decimal]:
+    """What rows may sum up to: the net total, or what it is before a discount or the carriage."""
+    if net is not None:
+        yield net
+        yield from (net - change for change in changes if change)
+
+
+def _find_sum(rows: Sequence[_Row], columns: Sequence[_Column], targets: Sequence[Decimal]) -> tuple[InvoiceLine, ...]:
+    """The rows that sum up to a target: all of them, else the first ones: a summary of the tax may follow."""
+    sums = [list(accumulate(_list_amounts(rows, column))) for column in columns]
+    for target in targets:
+        for count in range(len(rows), max(0, len(rows) - _MAX_SUMMARY_ROWS), -1):
+            for column, until in zip(columns, sums, strict=True):
+                if len(until) >= count and abs(until[count - 1] - target) <= _CENT * count:
+                    return tuple(_build_line(row, at) for row, at in zip(rows[:count], column, strict=False))
+    return ()
+
+
+def _list_amounts(rows: Sequence[_Row], column: _Column) -> Iterator[Decimal]:
+    return (row.amounts[at] + row.change for row, at in zip(rows, column, strict=False))
+
+
+def _list_columns(rows: Sequence[_Row]) -> Iterator[_Column]:
+    """Columns of amounts, the last first, as far down as each row has one: places counted from the end, or ends below
+    each other."""
+    for number in range(1, _MAX_COLUMNS + 1):
+        yield list(_stop_at_gap(_find_from_end(row, number) for row in rows))
+    for at in islice(reversed(list(rows[0].amounts)), _MAX_COLUMNS):
+        edge = rows[0].cells[at].right
+        yield list(_stop_at_gap(_find_at_edge(row, edge) for row in rows))
+
+
+def _find_from_end(row: _Row, number: int) -> int | None:
+    return list(row.amounts)[-number] if len(row.amounts) >= number else None
+
+
+def _find_at_edge(row: _Row, edge: float) -> int | None:
+    return next((at for at in row.amounts if abs(row.cells[at].right - edge) < _SAME_EDGE), None)
+
+
+def _stop_at_gap(places: Iterable[int | None]) -> Iterator[int]:
+    for place in places:
+        if place is None:
+            return
+        yield place
 
 
 def _is_table_head(line: TextLine) -> bool:
     texts = [cell.text for cell in line.cells]
-    return (
-        len(texts) >= 3
-        and any(labels.DESCRIPTION.search(text) for text in texts)
-        and any(labels.LINE_AMOUNT.search(text) for text in texts[1:])
-    )
+    if len(texts) < 3 or not any(labels.LINE_AMOUNT.search(text) for text in texts[1:]):
+        return False
+    # Nothing is over the column of what was sold where it is plain, as over the next it is that of each.
+    has_price = labels.LINE_AMOUNT.search(texts[-2]) is not None
+    return has_price or any(labels.DESCRIPTION.search(text) or labels.QUANTITY.search(text) for text in texts)
 
 
-def _read_rows(page: Sequence[TextLine]) -> Iterator[InvoiceLine]:
-    for line in page:
+def _read_rows(page: Sequence[TextLine]) -> Iterator[_Row]:
+    """Rows up to the totals; what is taken off a row in a line of its own is taken off."""
+    last: _Row | None = None
+    for number, line in enumerate(page):
         first = line.cells[0].text
+        if (change := _find_change(line, last)) is not None and last is not None:
+            last = replace(last, change=change)
+            continue
         if labels.TOTAL_GROSS.search(first) or labels.TOTAL_GROSS_MAYBE.match(first) or labels.TOTAL_NET.search(first):
             if not re.match(r"\W*sub\s?total", first, re.IGNORECASE) or len(line.cells) > 1:
-                return
+                break
             continue
-        if row := _read_row(line):
-            yield row
+        if row := _read_row(line, page[number + 1] if number + 1 < len(page) else None):
+            if last is not None:
+                yield last
+            last = row
+    if last is not None:
+        yield last
 
 
-def _read_row(line: TextLine) -> InvoiceLine | None:
-    texts = [cell.text for cell in line.cells]
-    amount = values.parse_amount(texts[-1])
-    if len(texts) < 2 or amount is None or not values.is_money(texts[-1]):
+def _find_change(line: TextLine, last: _Row | None) -> Decimal | None:
+    """What is taken off the row above: `Rabatt  10,00- %  124,00-`, or the net amount that it leaves."""
+    amount = _parse_amount(line.cells[-1].text)
+    if last is None or amount is None or len(line.cells) > 4:
         return None
-    described = [text for text in texts[:-1] if re.search(r"[^\W\d_]{3}", text) and not _UNIT.match(text)]
-    if not described:
+    if labels.NET_OF_POSITION.search(line.cells[0].text):
+        return amount - last.ending
+    is_percent = any("%" in cell.text for cell in line.cells)
+    if labels.DISCOUNT.search(line.cells[0].text) and is_percent and amount < 0 and len(line.cells) > 2:
+        return last.change + amount
+    return None
+
+
+def _parse_amount(text: str) -> Decimal | None:
+    text = _TAX_MARK.sub("", text)
+    return values.parse_amount(text) if values.is_money(text) else None
+
+
+def _read_row(line: TextLine, below: TextLine | None) -> _Row | None:
+    if len(line.cells) < 2:
         return None
-    quantity, price = _find_quantity_and_price(texts[:-1], amount)
+    parsed = {at: _parse_amount(cell.text) for at, cell in enumerate(line.cells) if at}
+    amounts = {at: amount for at, amount in parsed.items() if amount is not None}
+    if not amounts:
+        return None
+    last = max(amounts)
+    # Behind its amount a row may name the rate of its tax.
+    if not all(_RATE.fullmatch(cell.text) for cell in line.cells[last + 1 :]):
+        return None
+    texts = [cell.text for cell in line.cells[:last]]
+    # `P-20050  4 ST  310,00  1.240,00`: what it is stands below.
+    is_position = any(map(_is_description, texts)) or (
+        len(texts) >= 3 and _find_quantity_and_price(texts, amounts[last]) != (None, None)
+    )
+    return _Row(line.cells, amounts, below) if is_position else None
+
+
+def _is_description(text: str) -> bool:
+    return re.search(r"[^\W\d_]{3}", text) is not None and not _UNIT.match(text)
+
+
+def _build_line(row: _Row, at: int) -> InvoiceLine:
+    texts = [cell.text for cell in row.cells]
+    listed = row.amounts[at]
+    quantity, price = _find_quantity_and_price(texts[:at], listed)
     rate = next((match[1] for text in texts for match in _PERCENT.finditer(text)), None)
+    described = [text for text in texts[:at] if _is_description(text)]
+    if not described and row.below is not None:
+        described = [cell.text for cell in row.below.cells[:1] if _is_description(cell.text)]
     return InvoiceLine(
-        description=max(described, key=len),
+        description=max(described, key=len, default=None),
         quantity=quantity,
         unit_price=price,
-        amount=amount,
+        amount=listed + row.change,
         tax_rate=None if rate is None else Decimal(rate.replace(",", ".")),
     )
 

@@ -15,11 +15,18 @@ _NO = (
     r"(?:numbers?|no\b\.?|nr\b\.?|num\b\.?|n[°ºo]\.?|n\.\s?º|n\.(?=\W)"
     r"|#|id\b|nummer|numéro|numero|número|núm\b\.?|numer|č\.|číslo)"
 )
+# A part or a correction of an invoice, or its way of being paid, stands before or behind the word for it.
 _DOCUMENT = (
-    r"(?:tax\s+invoice|invoice|credit\s*note|credit\s+memo|bill(?!\s+to|ing|ed)|receipt|\w{0,20}(?<!ab)(?<!be)(?<!ver)rechnung"
-    r"|rechnungs-?\s?korrektur|korrekturrechnung|gutschrift|beleg|facture|avoir|note\s+de\s+crédit|(?:credit)?factuur"
-    r"|factura|fattura|fatura|nota\s+de\s+crédito|nota\s+di\s+credito|kreditnota|kreditfaktura|dobropis"
-    r"|creditnota|faktura(?:\s+vat)?(?:\s+korygująca)?|faktury)"
+    r"(?:(?:tax\s+|advance\s+|final\s+|commercial\s+)?invoice|credit\s*note|credit\s+memo|bill(?!\s+to|ing|ed)|receipt"
+    r"|\w{0,20}(?<!ab)(?<!be)(?<!ver)(?<!proforma)rechnung|rechnungs-?\s?korrektur|korrekturrechnung|gutschrift|beleg"
+    r"|facture(?:\s+(?:d['’]acompte|de\s+(?:solde|situation|clôture)|finale|rectificative))?|avoir|note\s+de\s+crédit"
+    r"|\w{0,14}(?<!proforma)factuur|creditnota"
+    r"|factura(?:\s+(?:rectificativa|simplificada|ordinaria|completa|final|de\s+(?:anticipo|abono)))?|nota\s+de\s+crédito"
+    r"|fattura(?:\s+(?:d['’]acconto|di\s+(?:acconto|vendita)|a\s+saldo|elettronica|immediata|differita|accompagnatoria))?"
+    r"|nota\s+di\s+credito|fatura(?:[\s/-]{1,3}(?:recibo|simplificada|de\s+adiantamento))?"
+    r"|faktura(?:\s+(?:vat|zaliczkowa|końcowa|korygująca|uproszczona)){1,2}|faktury"
+    r"|faktura\s*[–—-]\s*daňový\s+doklad|(?:opravný\s+)?daňový\s+doklad|dobropis"
+    r"|kreditnota|\w{0,12}(?<!proforma)faktura)"
 )
 
 # The number stands behind its label ...
@@ -35,12 +42,18 @@ INVOICE_NUMBER = match_any(
 )
 # ... or behind the headline itself.
 HEADLINE = re.compile(rf"^\W*{_DOCUMENT}\b(?:\s*\(\w+\))?[\s#:.–-]*(?:{_NO}\s*:?\s*)?", re.IGNORECASE)
+# `Nummer/Datum` and below it `90012345 / 14.03.2026`.
+NUMBER_AND_DATE = re.compile(
+    rf"^\W*(?:{_DOCUMENT}s?[-\s.]*)?{_NO}\s?/\s?-?\s?(?:date|datum|data|dato|fecha)\W*$", re.IGNORECASE
+)
 BARE_DOCUMENT = re.compile(rf"^\W*{_DOCUMENT}\W*$", re.IGNORECASE)
 BARE_NUMBER = re.compile(r"^\W*(?:number|nummer|numéro|numero|número|numer|číslo)\W*$", re.IGNORECASE)
 BARE_NUMBER_SIGN = re.compile(r"^\s*(?:#|no\.|nr\.|n°)\s*", re.IGNORECASE)
+# What may stand in capitals between a number's label and a date.
+BEFORE_DATE = re.compile(r"(?:date?d?|data|dato|dt|le|du|del?|vom|von|den|am|van|dne|dnia|z|on|of)", re.IGNORECASE)
 
 ISSUE_DATE = match_any(
-    r"\b(?:invoice|bill|issue|tax\s+point)\s*date\b",
+    r"\b(?:invoice|bill|issue|tax\s+point)\s*date\b|\binvoice\s*/\s*tax\s*(?:point)?\s*date\b",
     r"\bdate\s+(?:of\s+)?(?:issue|invoice)\b",
     r"\bissued\s+(?:on|at)\b",
     r"\b(?:rechnungs|beleg|ausstellungs)-?\s?datum\b",
@@ -69,7 +82,12 @@ DUE_DATE = match_any(
     r"\bfällig(?:keit)?(?:s-?\s?datum)?(?:\s+(?:am|bis|zum))?\b",
     r"\bzahlbar\s+bis\b",
     r"\b(?:zu\s+zahlen|überweisen\s+sie|zahlung)\s+bis\b",
-    r"\b(?:zahlbar|zahlung)\b[^.\d]{0,20}\d{1,3}[^.\d]{0,20}\bspätestens(?:\s+(?:am|bis|zum))?(?=\s+\d)",
+    r"\b(?:zahlbar|zahlung)\b[^.\d]{0,20}\d{1,3}[^.\d]{0,30}\b(?:spätestens|bis)(?:\s+(?:am|bis|zum))?(?=\s+\d)",
+    # A sentence: `Bitte überweisen Sie den Betrag bis 14.05.2026`, `please pay £10.00 into our account by 3 May 2026`.
+    r"\b(?:überweis\w*|begleich\w*|zahlungsbedingung\w*)[^.\d]{1,60}\bbis(?:\s+zum)?(?=\s+\d)",
+    r"\b(?:please\s+(?:pay|transfer|remit|settle)|payment\s+is\s+due)\b[^.\d]{0,60}\b(?:by|before|until|on)(?=\s+\w)",
+    r"\b(?:veuillez|merci\s+de)\b[^.\d]{0,60}\b(?:avant\s+le|au\s+plus\s+tard\s+le|jusqu['’]au)(?=\s+\d)",
+    r"\b(?:verzoeken|gelieve)\b[^.\d]{0,60}\b(?:vóór|voor|uiterlijk(?:\s+op)?)(?=\s+\d)",
     r"\bzahlungsziel\b",
     r"\bdate\s+(?:limite\s+)?d['’]échéance\b",
     r"\béchéance\b",
@@ -95,7 +113,7 @@ FOR_CASH_DISCOUNT = re.compile(
 
 # Certainly the sum to the last cent, tax included.
 TOTAL_GROSS = match_any(
-    r"\bgrand\s+total\b|\btotal\s+zu\s+unseren\s+gunsten\b",
+    r"\b(?:grand|gross)\s+total\b|\btotal\s+gross\b|\btotal\s+zu\s+unseren\s+gunsten\b",
     r"\b(?:total\s+)?amount\s+(?:due|payable)\b",
     r"\b(?:invoice\s+total|total\s+(?:due|payable|invoice|for\s+this\s+invoice))\b",
     r"\b(?:balance|payable)\s+due\b|\bdue\s+payable\b",
@@ -144,7 +162,7 @@ _TAX_WORD = (
 TOTAL_TAX = match_any(
     rf"\b(?:totale?|kwota|totaal|montant|gesamt|summe|cuota|importe|celkem|valor)\s+(?:de\s+la\s+)?{_TAX_WORD}\b",
     rf"\b{_TAX_WORD}[\s.-]*(?:total|amount|betrag|bedrag|gesamt)\b",
-    r"^\W*steuerbetrag\W*$",
+    r"^\W*steuerbetrag(?:\s+in)?\W*$",
     rf"^\W*(?:\+|zzgl\.?|zuzügl\.?|plus|incl\.?|inkl\.?)?\s*(?:\d+(?:[.,]\d+)?\s?%\s*)?{_TAX_WORD}\b",
 )
 NOT_A_TAX_AMOUNT = match_any(
@@ -157,10 +175,53 @@ AMOUNT_DUE = match_any(
     r"\b(?:total\s+)?amount\s+(?:due|payable)\b",
     r"\bbalance\s+due\b|\btotal\s+due\b|\bdue\s+payable\b|\bresidual\b|\boutstanding\b",
     r"\bzahlbetrag\b|\b(?:noch\s+)?zu\s+zahlen\b|\brestbetrag\b|\boffener\s+betrag\b",
-    r"\b(?:net|reste|solde|montant)\s+(?:à|dû)\s*(?:payer)?\b|\bsolde\b",
+    r"\b(?:net|reste|solde|montant)\s+(?:à\s+payer|dû)\b|\bsolde\b",
     r"\b(?:nog\s+)?te\s+(?:betalen|voldoen)\b|\bopenstaand\b",
     r"\b(?:pozosta[łl]o\s+)?do\s+zap[łl]aty\b",
     r"\b(?:total|importe)\s+a\s+pagar\b|\b(?:totale|netto)\s+(?:da|a)\s+pagare\b|\bk\s+úhradě\b|\ba[tt]t?\s+betal[ae]\b",
+)
+
+# What stands between net, tax and what is paid in the end. Of these the customer pays a part to the tax office ...
+WITHHELD = match_any(
+    r"\bretenci[óo]n\b|\bi\.?r\.?p\.?f\b|\britenuta\b|\breten[çc][ãa]o\b|\bwithh(?:eld|olding)\b|\bretenue\s+[àa]\s+la\s+source\b",
+    r"\b(?:quellen|abzug)steuer\b|\bbronheffing\b|\bkällskatt\b|\bkildeskat\b|\bpodatek\s+u\s+[źz]r[óo]d[łl]a\b",
+)
+# ... nobody pays a part, since coins are not that small ...
+ROUNDING = match_any(
+    r"\b(?:rundung\w{0,12}|rounding|arrondi|redondeo|arrotondamento|arredondamento|afronding|zaokr\w{3,9})\b",
+    r"\b(?:öres?|øre)?-?\s?(?:avrundning|utjämning|afrunding)\b",
+)
+# ... it comes on top of what was sold, or is taken off ...
+CHARGE = match_any(
+    r"\b(?:carriage|shipping|freight|postage|delivery)\b|\b(?:versand|fracht|transport|verpackungs)(?:kosten|pauschale)?\b|\bporto\b",
+    r"\bfrais\s+de\s+(?:port|livraison|transport)\b|\bverzendkosten\b|\bgastos\s+de\s+(?:envío|transporte)\b|\bportes\b",
+    r"\bspese\s+di\s+(?:trasporto|spedizione)\b|\bkoszty?\s+(?:wysyłki|dostawy|transportu)\b|\bdoprav(?:a|né)\b|\bfra[gk]t\b",
+)
+DISCOUNT = match_any(
+    r"\b(?:discount|rabatt?|nachlass|remise|ristourne|sconto|korting|descuento|desconto|sleva|dto\.?|opust)\b"
+)
+# ... or it was paid before.
+PREPAID = match_any(
+    r"\b(?:advance|deposit|pre-?paid|prepayment|payments?|paid|less\s+paid)\b",
+    # `Abschlag` alone is a discount as well.
+    r"\babschlags?(?:zahlung|rechnung)\w{0,4}\b|\b\d{1,2}\.\s?abschlag\b",
+    r"\b\w{0,12}(?:anzahlung|vorauszahlung|akonto|a-?conto)\w{0,12}\b|\b(?:bereits|schon)\s+(?:be|ge)zahlt\b",
+    r"\b(?:acomptes?|avances?|déjà\s+(?:versé|réglé|payé)e?)\b|\banticipos?\b|\b(?:entrega|pago)\s+a\s+cuenta\b",
+    r"\b(?:acconto|acconti|anticipo|già\s+(?:versato|pagato))\b|\b(?:voorschot|aanbetaling|reeds\s+betaald)\w{0,10}\b",
+    r"\b(?:adiantamento|já\s+pago|sinal)\b|\b(?:zaliczk\w{1,3}|zapłacono|wpłat\w)\b|\b(?:záloh\w|zaplaceno|uhrazeno)\b",
+    r"\b(?:forudbetal\w{1,4}|forudbetaling|betalt|förskott\w{0,8}|inbetalt)\b",
+)
+# A row of net, tax and gross that says only that it sums up.
+TOTAL_ROW = re.compile(
+    r"^\W*(?:totale?|totaux|totaal|gesamt|summe|razem|ogółem|suma|celkem|i\s+alt|totalt|summa)\W*$", re.IGNORECASE
+)
+CURRENCY = re.compile(
+    r"^\W*(?:(?:invoice\s+)?currency|(?:beleg)?währung|devise|monnaie|moneda|divisa|valuta|moeda|waluta|měna)\W*",
+    re.IGNORECASE,
+)
+EXCHANGE = match_any(
+    r"\bexchange\b|\b(?:umrechnungs|wechsel)?kurs\b|\btaux\s+de\s+(?:change|conversion)\b|\btipo\s+de\s+cambio\b|\bcambio\b",
+    r"\b(?:wissel)?koers\b|\bcâmbio\b|\bkursu?\b|\bkurz\w{0,2}\b|\b(?:valuta|växel)kurs\b",
 )
 
 VAT_ID = match_any(
@@ -172,9 +233,8 @@ VAT_ID = match_any(
     r"\bbtw\b",
     r"\bnip\b",
     r"\bvat",
-    r"\b[nc]if\b|\biva\b|\bcontribuinte\b|\bdič\b|\bcvr\b|\bmoms",
+    r"\b[nc]\.?i\.?f\b|\biva\b|\bcontribuinte\b|\bnipc\b|\bdič\b|\bcvr\b|\bmoms",
 )
-POLISH_TAX_ID = re.compile(r"\bNIP\b", re.IGNORECASE)
 
 SELLER = match_any(
     r"\bsprzedawca\b",
@@ -200,6 +260,8 @@ BUYER = match_any(
     r"\b(?:liefer|rechnungs)(?:adresse|anschrift)\b",
     r"\bihre?\b",
     r"\b(?:acheteur|destinataire|votre)\b",
+    # How letters address whom they are for.
+    r"^\W*(?:spett(?:\.le|abile)|egregi[oa]|gentile)\b|^\W*exm[oa]\b|^\W*v/|\bvoss[oa]\b",
     r"\badresse\s+de\s+(?:livraison|facturation)\b",
     r"\bfacturé\s+à\b",
     r"\b(?:klant|koper|afnemer|factuuradres|afleveradres|uw)\b",
@@ -214,13 +276,14 @@ COMPANY = re.compile(
     r"|S\.p\.A\.|S\.r\.l\.|SRL|A/S|ApS|AB|Oy|s\.r\.o\.|S\.L\.U?\.?|S\.r\.l|Lda\.?|Ltda\.?|a\.\s?s\.)|\b(?i:sp\.\s*z\s*o\.\s*o)\.?|\b[Ss]p\.\s*[jk]\.)(?=$|[\s,;)|●•·-])",
 )
 
+# Heads of the columns of an invoice's table; two languages or two words may share one.
 DESCRIPTION = match_any(
-    r"^\W*(?:description|item|product|service|article|details)\b",
-    r"^\W*(?:artikel|bezeichnung|beschreibung|produkt|leistung|position)",
-    r"^\W*(?:désignation|libellé|prestation)",
-    r"^\W*(?:omschrijving)",
-    r"^\W*(?:nazwa|opis|towar|usługa)",
-    r"^\W*(?:descripci|concepto|artículo|descrizione|articolo|descrição|artigo|popis|název|beskriv|vare\b)",
+    r"(?:^|/)\W*(?:description|item|product|service|activity|article|details)\b",
+    r"(?:^|/)\W*(?:artikel|bezeichnung|beschreibung|produkt|leistung|position|text)",
+    r"(?:^|/)\W*(?:désignation|libellé|prestation)",
+    r"(?:^|/)\W*(?:omschrijving)",
+    r"(?:^|/)\W*(?:nazwa|opis|towar|usługa)",
+    r"(?:^|/)\W*(?:descripci|concepto|artículo|descrizione|articolo|descrição|artigo|popis|název|beskriv|vare\b|tekst|benämning)",
 )
 QUANTITY = match_any(
     r"\b(?:quantity|qty|hours|units)\b",
@@ -228,13 +291,22 @@ QUANTITY = match_any(
     r"\bquantité|\bqté",
     r"\b(?:aantal|hoeveelheid)\b",
     r"\bilość\b",
+    r"\b(?:cantidad|cant|quantit[àa]|q\.?t[àa]|quantidade|qtd|množství|antal)\b",
 )
 LINE_AMOUNT = match_any(
-    r"\b(?:amount|total|price)\b",
+    r"\b(?:amount|amt|total|price)\b",
     r"\b(?:betrag|summe|gesamt|gesamtbetrag|gesamtpreis|nettowert|entgelt)\b",
     r"\b(?:montant|prix)\b",
     r"\b(?:bedrag|totaal|prijs)\b",
-    r"\b(?:wartość|kwota|importe|precio|importo|prezzo|valor|preço|částka|cena|beløb|pris|belopp)\b",
+    r"\b(?:wartość|kwota|importe|precio|importo|prezzo|valor|preço|částka|cena|celkem|beløb|pris|belopp|summa)\b",
+    r"\b(?:net|netto|gross|brutto)\b",
+    # The currency over its amounts.
+    r"^\W*(?:EUR|USD|GBP|CHF|PLN|CZK|DKK|SEK|NOK|Kč|kr|zł|€|£)\W*$",
+)
+# What SAP's forms have below a position that has a discount.
+NET_OF_POSITION = match_any(
+    r"\b(?:nettowert|netto)\b.{0,12}\bposition\b|\bnet\s+(?:value|price)\b.{0,12}\b(?:item|position)\b",
+    r"\bvaleur\s+nette\b.{0,12}\bposte\b|\bvalor\s+neto\b.{0,12}\bposición\b|\bvalore\s+netto\b.{0,12}\bposizione\b",
 )
 
 # Languages whose invoices nothing reads yet: a person does, and they are not thrown away.
@@ -263,8 +335,26 @@ CORRECTION_WORD = match_any(
     r"\bfactura\s+rectificativa\b",
 )
 NO_INVOICE_TITLE = re.compile(
-    r"^\W*(?:quote|quotation|offer|order\s+confirmation|purchase\s+order|delivery\s+note|packing\s+(?:list|slip)|reminder|statement\s+of\s+account"
-    r"|angebot|auftragsbestätigung|bestellung|lieferschein|mahnung|zahlungserinnerung|kontoauszug|wertpapier\w*|dividenden\w*|ertrags\w*"
-    r"|devis|bon\s+de\s+(?:commande|livraison)|relevé|offerte|orderbevestiging|pakbon|aanmaning|oferta|zamówienie)\b[^:]*$",
+    r"^\W*(?:quote|quotation|estimate|offer|(?:sales\s+)?order\s+(?:confirmation|acknowledgement)|purchase\s+order|delivery\s+note|packing\s+(?:list|slip)"
+    r"|reminder|statement\s+of\s+account|account\s+statement"
+    r"|angebot|kostenvoranschlag|auftragsbestätigung|bestellung|lieferschein|mahnung|zahlungserinnerung|kontoauszug|offene\s+posten|saldenbestätigung"
+    r"|wertpapier\w*|dividenden\w*|ertrags\w*"
+    r"|devis|bon\s+de\s+(?:commande|livraison)|(?:confirmation|accusé\s+de\s+réception)\s+de\s+commande|relevé"
+    r"|presupuesto|(?:confirmación\s+de\s+)?pedido|albarán|extracto\s+de\s+cuenta"
+    r"|preventivo|conferma\s+d(?:['’]|i\s+)ordine|documento\s+di\s+trasporto|estratto\s+conto"
+    r"|offerte|(?:order|opdracht)bevestiging|pakbon|aanmaning|rekeningoverzicht"
+    r"|orçamento|(?:confirmação\s+de\s+)?encomenda|guia\s+de\s+(?:remessa|transporte)|extrato\s+de\s+conta"
+    r"|oferta|(?:potwierdzenie\s+)?zamówieni[ae]|zestawienie\s+(?:sald|należności)"
+    r"|(?:cenová\s+)?nabídka|(?:potvrzení\s+)?objednávk[ay]|dodací\s+list|výpis\s+(?:z\s+)?účtu"
+    r"|tilbud|ordrebekræftelse|følgeseddel|kontoudtog|offert|orderbekräftelse|orderbekreftelse|följesedel|kontoutdrag)\b[^:]{0,70}$",
     re.IGNORECASE,
+)
+# Its total is paid by the invoice that follows it.
+PROFORMA_TITLE = re.compile(
+    rf"^\W*(?:{_DOCUMENT}\W{{0,3}})?pr[oó][\s-]?forma\b[^:]{{0,70}}:?[^:]{{0,30}}$", re.IGNORECASE
+)
+# What a supplier has in its books of a customer. Alone it may also be the bill of a month.
+BARE_STATEMENT = re.compile(r"^\W*statement\W*$", re.IGNORECASE)
+OPEN_ITEMS = match_any(
+    r"\b(?:brought|carried)\s+forward\b", r"\b(?:30|60|90)\+?\s+days\b.{0,60}\b(?:60|90|120)\+?\s+days\b"
 )

@@ -15,6 +15,7 @@ from ingestion.domain.transcript import TextLine, Transcript
 from ingestion.extract import values
 from ingestion.extract.layout_rules import limit_lines, read_invoice
 from ingestion.extract.supplier import find_supplier_name, normalize_name
+from ingestion.extract.tax_ids import compare_tax_ids
 
 # A page of these cannot be held against anything.
 _PAGE_IS_NOT_SHOWN = frozenset({ReviewReason.NO_TEXT_LAYER, ReviewReason.TEXT_GARBLED, ReviewReason.FORM_NOT_READ})
@@ -79,7 +80,7 @@ def _list_other_values(invoice: Invoice, printed: Invoice) -> Iterator[str]:
     """Fields that the page names, and names otherwise."""
     if invoice.currency and printed.currency and invoice.currency != printed.currency:
         yield "currency"
-    if invoice.vat_id and printed.vat_id and _strip_punctuation(invoice.vat_id) != _strip_punctuation(printed.vat_id):
+    if invoice.vat_id and printed.vat_id and not compare_tax_ids(invoice.vat_id, printed.vat_id):
         yield "vat_id"
     if printed.totals_add_up():
         for name in ("total_gross", "total_net", "total_tax"):

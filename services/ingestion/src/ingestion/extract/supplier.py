@@ -4,9 +4,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
+from statistics import median
 
-from ingestion.domain.transcript import TextLine
-from ingestion.extract import labels, values
+from ingestion.domain.transcript import TextCell, TextLine
+from ingestion.extract import labels
+from ingestion.extract.tax_ids import find_tax_ids
 
 _WEB = re.compile(r"(?:www\.|https?://(?:www\.)?|@)([a-z0-9][a-z0-9-]{2,40})\.[a-z]{2,}", re.IGNORECASE)
 # Mail providers that give addresses to anybody: such a domain names no supplier. By its first label, since each has
@@ -28,11 +30,17 @@ _SENDER_PARTS = re.compile(r"\s*[,●•|·]\s*|\s+[-–—]\s+")
 _HOUSE = re.compile(r"\s\d{1,4}\s?[a-zA-Z]?$")  # a street's number ends it
 _TOWN = re.compile(r"(?:[A-Z]{1,2}-)?\d{4,5}\s+[^\W\d]")  # a postcode and its town
 
+# `Muster SAS au capital de 20 000 €`: the name ends with its legal form.
+_BEHIND_NAME = re.compile(r"\s+(?:au\s+capital|capital|kapitał|mit\s+sitz|registered|inscrita)\b.*$", re.IGNORECASE)
+
+_HEAD_LINES = 8
+_BLOCK_LINES = 7
 _BLOCK_GAP = 1.8  # of a line's height: more between two lines parts their blocks
 
 # How sure a name must be, and how far ahead of the next.
 _ENOUGH = 3.0
 _AHEAD = 1.0
+_LARGE = 1.3  # of the height of most lines: the type of a letter head
 
 
 @dataclass(slots=True)
@@ -52,6 +60,7 @@ def find_supplier_name(page: Sequence[TextLine]) -> str | None:
     candidates: dict[str, _Candidate] = {}
     domains = _find_domains(page)
     last = max((line.page for line in page), default=0)
+    usual = median(line.height for line in page) if page else 0.0
     for index, line in enumerate(page):
         for number, cell in enumerate(line.cells):
             labelled = _find_labelled_seller(page, index, number)
@@ -59,17 +68,42 @@ def find_supplier_name(page: Sequence[TextLine]) -> str | None:
                 _get_candidate(candidates, labelled).add_reason("label", 4.0)
             if is_buyer_cell(page, index, number):
                 continue
-            name = _parse_name(cell.text)
+            name = _parse_name(_join_wrapped_name(page, index, number))
             if name and not _is_below_sender_line(page, index, number):
-                _score_candidate(_get_candidate(candidates, name), page, index, domains, last)
+                candidate = _get_candidate(candidates, name)
+                _score_candidate(candidate, page, index, domains, last)
+                is_head = index < _HEAD_LINES and line.page == page[0].page
+                # A line is as high as what it begins with.
+                if is_head and number == 0 and line.height > _LARGE * usual:
+                    candidate.add_reason("large", 2.0)
             if sender := _find_sender_in_line(cell.text):
                 _get_candidate(candidates, sender).add_reason("sender line", 4.0)
+    numbered = [candidate for candidate in candidates.values() if "number" in candidate.reasons]
+    if len(numbered) == 1:
+        numbered[0].add_reason("only number", 1.0)
     ranked = sorted(candidates.values(), key=lambda candidate: -candidate.score)
     if not ranked or ranked[0].score < _ENOUGH:
         return None
-    if len(ranked) > 1 and ranked[0].score - ranked[1].score < _AHEAD:
+    best, *others = ranked
+    # `Lumen` over the letter, and `Lumen Software Limited` in its foot.
+    longer = [other for other in others if other.written.lower().startswith(f"{best.written} ".lower())]
+    rivals = [other for other in others if other not in longer]
+    if rivals and best.score - rivals[0].score < _AHEAD:
         return None
-    return ranked[0].written
+    companies = [other.written for other in longer if labels.COMPANY.search(other.written)]
+    is_brand = not labels.COMPANY.search(best.written) and len(companies) == 1
+    return companies[0] if is_brand else best.written
+
+
+def _join_wrapped_name(page: Sequence[TextLine], index: int, number: int) -> str:
+    """A cell, with what is above it where it is the rest of a name: `Pty Ltd` below `Southern Roast Coffee`."""
+    cell = page[index].cells[number]
+    match = labels.COMPANY.search(cell.text)
+    if not match or re.sub(r"\W", "", labels.COMPANY.sub("", cell.text)) or index == 0:
+        return cell.text
+    above = page[index - 1]
+    names = [other.text for other in above.cells if abs(other.left - cell.left) < 3 and above.page == page[index].page]
+    return f"{names[0]} {cell.text}" if names else cell.text
 
 
 def is_buyer_cell(page: Sequence[TextLine], line_index: int, cell_index: int) -> bool:
@@ -147,16 +181,39 @@ def _score_candidate(
 
 
 def _has_own_number_near(page: Sequence[TextLine], index: int, name: str) -> bool:
-    """A VAT number in the same line, or in one of the next two under the name: who has one there is a business."""
-    left = next((cell.left for cell in page[index].cells if name in cell.text), 0.0)
-    near = [cell.text for cell in page[index].cells]
-    near += [cell.text for line in page[index + 1 : index + 3] for cell in line.cells if abs(cell.left - left) < 12]
-    return any(
-        labels.VAT_ID.search(text)
-        and not labels.BUYER.search(text)
-        and (values.find_vat_ids(text) or values.find_polish_tax_ids(text))
-        for text in near
-    )
+    """A tax number in the same line, or below in the block that the name heads: who has one there is a business."""
+    cell = next((cell for cell in page[index].cells if name in cell.text), page[index].cells[0])
+    own = [index] if any(map(_is_own_number, page[index].cells)) else []
+    below = _list_block(page, index, cell, 1)
+    own += [at for at, found in below if _is_own_number(found)]
+    if not own:
+        return False
+    # A street below the name has the number below it too.
+    above = next(_list_block(page, index, cell, -1), None)
+    is_first = above is None or labels.BARE_DOCUMENT.match(above[1].text) is not None
+    return is_first or (labels.COMPANY.search(name) is not None and own[0] - index <= 2)
+
+
+def _list_block(page: Sequence[TextLine], index: int, cell: TextCell, step: int) -> Iterator[tuple[int, TextCell]]:
+    """The cells below a cell (or above it, with `step` -1) that no gap parts from it, at its left or right edge."""
+    near = page[index]
+    for at in range(index + step, index + step * _BLOCK_LINES, step):
+        if not 0 <= at < len(page) or page[at].page != near.page:
+            return
+        line = page[at]
+        found = next(
+            (o for o in line.cells if abs(o.left - cell.left) < 12 or abs(o.right - cell.right) < 3),
+            None,
+        )
+        if abs(line.top - near.top) > _BLOCK_GAP * max(line.height, near.height):
+            return
+        if found is not None:
+            near = line
+            yield at, found
+
+
+def _is_own_number(cell: TextCell) -> bool:
+    return bool(labels.VAT_ID.search(cell.text) and not labels.BUYER.search(cell.text) and find_tax_ids(cell.text))
 
 
 def _has_address_with_last_name_below(page: Sequence[TextLine], index: int, name: str) -> bool:
@@ -188,7 +245,7 @@ def _find_domains(page: Sequence[TextLine]) -> set[str]:
 
 def _parse_name(text: str) -> str | None:
     """The part of a cell that can be a name: a company with its legal form anywhere, else a short line of words."""
-    for part in _PARTS.split(text):
+    for part in (_cut_behind_legal_form(part) for part in _PARTS.split(text)):
         if labels.COMPANY.search(part) and len(part) < 70 and not _NO_NAME.search(part):
             return part.strip(" .,:;-") if not part.rstrip().endswith(".") else part.strip(" ,:;-")
     first = _PARTS.split(text)[0].strip()
@@ -200,6 +257,10 @@ def _parse_name(text: str) -> str | None:
         for label in (labels.INVOICE_WORD, labels.ISSUE_DATE, labels.DUE_DATE, labels.TOTAL_NET, labels.TOTAL_GROSS)
     )
     return None if is_label or not first[0].isupper() else first
+
+
+def _cut_behind_legal_form(text: str) -> str:
+    return _BEHIND_NAME.sub("", text) if labels.COMPANY.search(_BEHIND_NAME.sub("", text)) else text
 
 
 def _find_labelled_seller(page: Sequence[TextLine], index: int, number: int) -> str | None:

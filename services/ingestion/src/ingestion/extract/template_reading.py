@@ -26,8 +26,9 @@ from ingestion.domain.transcript import Transcript
 from ingestion.extract import values
 from ingestion.extract.evidence_boxes import find_boxes
 from ingestion.extract.layout_features import Page, compute_features, index_page
-from ingestion.extract.layout_rules import is_reminder, limit_lines, read_invoice
+from ingestion.extract.layout_rules import limit_lines, read_invoice
 from ingestion.extract.ocr_certainty import was_read_by_ocr
+from ingestion.extract.other_titles import find_other_title
 from ingestion.extract.rule_based import estimate_confidence
 from ingestion.extract.template_rules import Value, learn_rules, list_readings, read_rule
 from mailroom_common.parser import JSON
@@ -40,11 +41,11 @@ _LEAST_NAME = 4  # letters and digits of a name that is not found by chance
 
 def measure_layout(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
     """The features of a layout; none of what no template is for: an e-invoice, a PDF with others in it, what was read
-    off a picture, and a reminder, which has the letter head and the labels of the invoice that it asks for again."""
+    off a picture, and what has another title, but the letter head and the labels of an invoice: a reminder, say."""
     transcript = Transcript.from_json(orjson.loads(file.read()))
     if transcript.e_invoice is not None or transcript.part_starts or was_read_by_ocr(transcript):
         return []
-    if is_reminder(limit_lines(transcript)):
+    if find_other_title(limit_lines(transcript)) is not None:
         return []
     return list(compute_features(index_page(transcript)))
 

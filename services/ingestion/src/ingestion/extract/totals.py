@@ -2,20 +2,22 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
-from itertools import product
+from itertools import combinations, product
 
 from ingestion.domain.transcript import TextCell, TextLine
 from ingestion.extract import labels, values
+from ingestion.extract.invoice_currency import is_foreign
 
 _CENT = Decimal("0.02")
 _MAX_CANDIDATES = 12
+_MAX_DEDUCTIONS = 6  # each with each other: 64 sums
 
 
 @dataclass(frozen=True, slots=True)
 class InvoiceTotals:
-    """`adds_up` is None when there was nothing to add."""
+    """`gross` is net and tax, whatever is withheld of it, rounded or paid before; `due` is what is left to pay."""
 
     gross: Decimal | None = None
     net: Decimal | None = None
@@ -23,30 +25,126 @@ class InvoiceTotals:
     due: Decimal | None = None
 
 
-def find_totals(page: Sequence[TextLine]) -> InvoiceTotals:
-    sure = _drop_repeats(_find_labelled_amounts(page, labels.TOTAL_GROSS))
-    maybe = _drop_repeats(_find_labelled_amounts(page, labels.TOTAL_GROSS_MAYBE))
-    nets = _drop_repeats(_find_labelled_amounts(page, labels.TOTAL_NET))
-    taxes = _drop_repeats(_find_labelled_amounts(page, labels.TOTAL_TAX, unless=labels.NOT_A_TAX_AMOUNT))
-    due = _drop_repeats(_find_labelled_amounts(page, labels.AMOUNT_DUE))
-    amount_due = due[0] if len(due) == 1 else None
-    gross_candidates = list(dict.fromkeys([*sure, *maybe, *due]))
-    for gross, net, tax in _list_matching_totals(gross_candidates, nets, taxes):
-        return InvoiceTotals(gross, net, tax, amount_due)
-    for gross, net, tax in _find_rows_that_add_up(page):
-        if gross in gross_candidates:
-            return InvoiceTotals(gross, net, tax, amount_due)
+@dataclass(frozen=True, slots=True)
+class _Candidates:
+    """The amounts that labels call so."""
+
+    sure: list[Decimal]
+    maybe: list[Decimal]
+    nets: list[Decimal]
+    taxes: list[Decimal]
+    due: list[Decimal]
+
+    @property
+    def gross(self) -> list[Decimal]:
+        return list(dict.fromkeys([*self.sure, *self.maybe, *self.due]))
+
+
+def find_totals(page: Sequence[TextLine], currency: str | None = None) -> InvoiceTotals:
+    """Amounts of another currency than the document's are no totals of it."""
+    own = _drop_foreign(page, currency)
+    candidates = _Candidates(
+        sure=_drop_repeats(_find_labelled_amounts(own, labels.TOTAL_GROSS)),
+        maybe=_drop_repeats(_find_labelled_amounts(own, labels.TOTAL_GROSS_MAYBE)),
+        nets=_drop_repeats(_find_labelled_amounts(own, labels.TOTAL_NET)),
+        taxes=_drop_repeats(_find_labelled_amounts(own, labels.TOTAL_TAX, unless=labels.NOT_A_TAX_AMOUNT)),
+        due=_drop_repeats(_find_labelled_amounts(own, labels.AMOUNT_DUE)),
+    )
+    totals = next(_list_confirmed(own, candidates), None) or _find_unconfirmed(own, candidates)
+    return replace(totals, due=_choose_due(own, candidates.due, totals) if totals.due is None else totals.due)
+
+
+def _drop_foreign(page: Sequence[TextLine], currency: str | None) -> list[TextLine]:
+    if currency is None:
+        return list(page)
+    return [
+        replace(line, cells=cells) if len(cells) < len(line.cells) else line
+        for line in page
+        if (cells := tuple(cell for cell in line.cells if not is_foreign(cell.text, currency)))
+    ]
+
+
+def _list_confirmed(page: Sequence[TextLine], candidates: _Candidates) -> Iterator[InvoiceTotals]:
+    """Totals that add up, the most certain first."""
+    for gross, net, tax in _list_matching_totals(candidates.gross, candidates.nets, candidates.taxes):
+        yield InvoiceTotals(gross, net, tax)
+    for gross, net, tax, is_named in _find_rows_that_add_up(page):
+        if is_named or gross in candidates.gross:
+            yield InvoiceTotals(gross, net, tax)
+    taxes = _add_sums_of_pairs(candidates.taxes)
+    yield from _list_adjusted(page, candidates, taxes)
     # Not named, but there: a net amount that the page prints somewhere.
     printed = [amount for line in page for cell in line.cells for amount in values.find_amounts(cell.text)]
-    for gross, net, tax in _list_matching_totals(
-        gross_candidates, [net for net in nets or printed if net], _add_sums_of_pairs(taxes)
-    ):
-        if tax:
-            return InvoiceTotals(gross, net, tax, amount_due)
-    gross_alone = _get_only_amount(sure) or _get_only_amount(maybe) or _find_repeated_largest(page, [*sure, *maybe])
-    if gross_alone is not None and taxes and not any(taxes):
-        return InvoiceTotals(gross_alone, gross_alone, Decimal("0.00"), amount_due)
-    return InvoiceTotals(gross_alone, None, None, amount_due)
+    for nets in (candidates.nets, printed):
+        for gross, net, tax in _list_matching_totals(candidates.gross, [net for net in nets if net], taxes):
+            if tax:
+                yield InvoiceTotals(gross, net, tax)
+
+
+def _list_adjusted(
+    page: Sequence[TextLine], candidates: _Candidates, taxes: Sequence[Decimal]
+) -> Iterator[InvoiceTotals]:
+    """Totals with something between net, tax and what is paid: tax that is withheld, coins that are rounded off, the
+    carriage."""
+    after = [-abs(amount) for amount in list_labelled_ends(page, labels.WITHHELD)]
+    after += list_labelled_ends(page, labels.ROUNDING)
+    before = list_labelled_ends(page, labels.CHARGE)
+    before += [-abs(amount) for amount in list_labelled_ends(page, labels.DISCOUNT)]
+    triples = product(candidates.gross[:_MAX_CANDIDATES], candidates.nets[:_MAX_CANDIDATES], taxes[:_MAX_CANDIDATES])
+    for paid, net, tax in triples:
+        if not tax or abs(tax) > abs(net):
+            continue
+        if any(change and abs(net + tax + change - paid) <= _CENT for change in after):
+            yield InvoiceTotals(net + tax, net, tax, paid)
+        if any(change and abs(net + change + tax - paid) <= _CENT for change in before):
+            yield InvoiceTotals(paid, paid - tax, tax)
+
+
+def list_labelled_ends(page: Sequence[TextLine], label: re.Pattern[str]) -> list[Decimal]:
+    """The last amounts of the rows that a label is in; of a column's head the amount below it."""
+    found = []
+    for index, line in enumerate(page):
+        for number, cell in enumerate(line.cells):
+            match = label.search(cell.text)
+            if match is None:
+                continue
+            texts = [cell.text[match.end() :], *(other.text for other in line.cells[number + 1 :])]
+            amounts = [amount for text in texts if values.is_money(text) for amount in values.find_amounts(text)]
+            found += amounts[-1:] or _find_column_total(page, index, cell)
+    return _drop_repeats(iter(found))[:_MAX_DEDUCTIONS]
+
+
+def _find_unconfirmed(page: Sequence[TextLine], candidates: _Candidates) -> InvoiceTotals:
+    sure, maybe = candidates.sure, candidates.maybe
+    taken = [abs(amount) for amount in _list_deductions(page)]
+    whole = {amount for amount in (*sure, *maybe) for part in taken if part and amount - part in candidates.due}
+    if len(whole) == 1:
+        return InvoiceTotals(whole.pop())
+    gross = _get_only_amount(sure) or _get_only_amount(maybe) or _find_repeated_largest(page, [*sure, *maybe])
+    # What is left after a deduction is no total, and of a total alone nobody knows whether it is.
+    if gross is not None and any(0 < part < abs(gross) for part in taken):
+        return InvoiceTotals()
+    if gross is not None and candidates.taxes and not any(candidates.taxes):
+        return InvoiceTotals(gross, gross, Decimal("0.00"))
+    return InvoiceTotals(gross)
+
+
+def _list_deductions(page: Sequence[TextLine]) -> list[Decimal]:
+    return [*list_labelled_ends(page, labels.WITHHELD), *list_labelled_ends(page, labels.PREPAID)][:_MAX_DEDUCTIONS]
+
+
+def _choose_due(page: Sequence[TextLine], due: Sequence[Decimal], totals: InvoiceTotals) -> Decimal | None:
+    """What is left to pay: the only amount that is called so, else the one that deductions lead to from the total."""
+    gross = totals.gross
+    if len(due) == 1:
+        # What is given back is written without a sign at its end.
+        return gross if gross is not None and gross < 0 and due[0] == -gross else due[0]
+    if gross is None:
+        return None
+    taken = [abs(amount) for amount in _list_deductions(page)]
+    sums = {sum(some, Decimal(0)) for size in range(len(taken) + 1) for some in combinations(taken, size)}
+    fitting = [amount for amount in due if gross - amount in sums]
+    return fitting[0] if len(fitting) == 1 else None
 
 
 def _list_matching_totals(
@@ -61,9 +159,10 @@ def _list_matching_totals(
     yield from sorted(found, key=lambda triple: (triple[2] == 0, -abs(triple[0])))
 
 
-def _find_rows_that_add_up(page: Sequence[TextLine]) -> Iterator[tuple[Decimal, Decimal, Decimal]]:
-    """`Razem: 257,59 59,24 316,83`: a row of net, tax and gross, the last such row first."""
+def _find_rows_that_add_up(page: Sequence[TextLine]) -> Iterator[tuple[Decimal, Decimal, Decimal, bool]]:
+    """`Razem: 257,59 59,24 316,83`: a row of net, tax and gross, and whether it says so; the last such row first."""
     for line in reversed(page):
+        is_named = any(labels.TOTAL_ROW.match(cell.text) for cell in line.cells)
         row = [
             amount
             for cell in line.cells
@@ -71,7 +170,7 @@ def _find_rows_that_add_up(page: Sequence[TextLine]) -> Iterator[tuple[Decimal, 
         ]
         for net, tax, gross in zip(row, row[1:], row[2:], strict=False):
             if tax and abs(tax) < abs(net) and abs(net + tax - gross) <= _CENT:
-                yield gross, net, tax
+                yield gross, net, tax, is_named
 
 
 def _add_sums_of_pairs(taxes: Sequence[Decimal]) -> list[Decimal]:

@@ -158,7 +158,7 @@ _SYMBOLS = {
     "$": "USD",
 }
 CURRENCY_CODES = {"EUR", "USD", "GBP", "CHF", "PLN", "CAD", "AUD", "DKK", "SEK", "NOK", "CZK", "HUF", "RON", "BRL"}
-_DOLLARS = {"USD", "CAD", "AUD"}
+DOLLARS = {"USD", "CAD", "AUD"}
 _WORDS = {"us dollars": "USD", "euros": "EUR", "euro": "EUR", "pound sterling": "GBP", "złotych": "PLN"}
 _CURRENCY = re.compile(rf"{_MONEY}(?![a-z])", re.IGNORECASE)
 
@@ -186,7 +186,7 @@ def determine_currency(texts: Iterable[str]) -> str | None:
             counts[code] = counts.get(code, 0) + 1
     if not counts:
         return _determine_crowns(texts)
-    named = [code for code in counts if code in _DOLLARS - {"USD"}]
+    named = [code for code in counts if code in DOLLARS - {"USD"}]
     if "USD" in counts and len(named) == 1:
         counts[named[0]] += counts.pop("USD")
     best = sorted(counts.items(), key=lambda item: -item[1])
@@ -198,6 +198,12 @@ def determine_currency(texts: Iterable[str]) -> str | None:
 _CROWNS = {"DK": "DKK", "SE": "SEK", "NO": "NOK"}
 _CROWN = re.compile(r"(?<![^\W\d_])kr(?:\.|\b)", re.IGNORECASE)
 _CROWN_COUNTRY = re.compile(r"\b(DK|SE|NO)\s?\d{2}")
+# What only one of the three countries calls its registers and its accounts.
+_CROWN_WORDS = {
+    "DK": re.compile(r"\bcvr\b", re.IGNORECASE),
+    "SE": re.compile(r"\b(?:momsreg\w*|bankgiro|plusgiro|f-skatt|organisationsn\w+)\b", re.IGNORECASE),
+    "NO": re.compile(r"\b(?:mva|foretaksregisteret|organisasjonsn\w+)\b", re.IGNORECASE),
+}
 
 
 def _determine_crowns(texts: Sequence[str]) -> str | None:
@@ -205,6 +211,7 @@ def _determine_crowns(texts: Sequence[str]) -> str | None:
     if not any(_CROWN.search(text) for text in texts):
         return None
     countries = {match[1] for text in texts for match in _CROWN_COUNTRY.finditer(text)}
+    countries |= {country for country, word in _CROWN_WORDS.items() if any(word.search(text) for text in texts)}
     return _CROWNS[countries.pop()] if len(countries) == 1 else None
 
 
@@ -230,9 +237,9 @@ def _has_check_digits(compact: str) -> bool:
     return int("".join(str(int(letter, 36)) for letter in compact[4:] + compact[:4])) % 97 == 1
 
 
-_VAT_ID = re.compile(r"\b([A-Z]{2})[ ]?([0-9A-Z](?:[ .-]?[0-9A-Z]){6,12})\b")
+# Looked for at each word: the `VA` of `VAT IE3279263S`, the `ID` of `ID DE123456789` are no countries.
+_VAT_ID = re.compile(r"\b(?=([A-Z]{2})[ ]?([0-9A-Z](?:[ .-]?[0-9A-Z]){6,12})\b)")
 _MAX_VAT_IDS = 40  # in one text, numbers of other kinds included
-_NIP = re.compile(r"\b\d{3}-?\d{3}-?\d{2}-?\d{2}\b|\b\d{3}-?\d{2}-?\d{2}-?\d{3}\b")
 
 
 def find_vat_ids(text: str) -> list[str]:
@@ -243,10 +250,6 @@ def find_vat_ids(text: str) -> list[str]:
         if sum(letter.isdigit() for letter in digits) >= 6 and _has_form(country, digits):
             found.append(country + digits)
     return found
-
-
-def find_polish_tax_ids(text: str) -> list[str]:
-    return [re.sub(r"-", "", match[0]) for match in _NIP.finditer(text)]
 
 
 def _has_form(country: str, digits: str) -> bool:

@@ -151,11 +151,27 @@ async def test_of_two_first_documents_that_end_at_one_moment_the_later_is_for_a_
     )
 
 
+async def test_a_name_that_looks_like_a_known_one_hides_no_new_account(site: Ingestion) -> None:
+    await finish_document(site, "first", read_invoice(OLD, supplier_name="Info AG", vat_id=None))
+    forged = await finish_document(site, "forged", read_invoice(NEW, supplier_name="lnfo A\u200bG", vat_id=None))
+    assert await read_state(site, forged) == ("needs_review", "iban_changed", [OLD])
+
+
+async def test_what_an_earlier_release_completed_is_known_by_its_look_too(site: Ingestion) -> None:
+    await finish_document(site, "first", read_invoice(OLD, supplier_name="Info AG", vat_id=None))
+    await site.pool.execute("update ingestion.document set supplier_look_key = null")
+    backfill = PgSupplierBackfill(site.pool, batch=3)
+    assert [await backfill.write_missing_keys() for _ in range(2)] == [1, 0]
+    forged = await finish_document(site, "forged", read_invoice(NEW, supplier_name="lnfo AG", vat_id=None))
+    assert (await read_state(site, forged))[1] == "iban_changed"
+
+
 async def test_what_was_completed_before_accounts_were_compared_is_known_too(site: Ingestion) -> None:
     documents = [await finish_document(site, str(number), read_invoice(OLD)) for number in range(3)]
     nobody = await finish_document(site, "nobody", read_invoice(OLD, supplier_name=None, vat_id=None))
     await site.pool.execute(
-        "update ingestion.document set supplier_vat_key = null, supplier_name_key = null, supplier_iban = null"
+        "update ingestion.document set supplier_vat_key = null, supplier_name_key = null, supplier_look_key = null, "
+        "supplier_iban = null"
     )
     backfill = PgSupplierBackfill(site.pool, batch=3)
     assert [await backfill.write_missing_keys() for _ in range(3)] == [3, 1, 0]

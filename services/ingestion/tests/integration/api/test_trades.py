@@ -12,6 +12,7 @@ from ingestion_fakes import build_record, build_trade
 from ingestion_processes import api_settings, as_tenant, running_api
 from ingestion_site import SCHEMA, Ingestion, utc_now, wait_for_blocked_statement
 
+from ingestion.adapters import trade_ledger
 from ingestion.adapters.trade_announcements import PgTradeAnnouncements
 from ingestion.domain.document import DocumentLease, DocumentOutcome
 from ingestion.domain.reasons import ReviewReason
@@ -62,6 +63,22 @@ async def read_states(site: Ingestion) -> dict[str, str]:
     """Of the trades of a database that has one per document, by the document."""
     rows = await site.pool.fetch("select document_id, state from ingestion.trade")
     return {row["document_id"]: row["state"] for row in rows}
+
+
+async def test_a_trade_behind_more_than_are_looked_at_has_a_state_and_counts_once_a_person_says_so(
+    site: Ingestion, api: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sender who states very many trades of a day must not keep a real one out of the books for ever."""
+    monkeypatch.setattr(trade_ledger, "_MOST_ALIKE_READ", 2)
+    monkeypatch.setattr("ingestion.domain.trade_ledger.MAX_ALIKE", 2)
+    for name in ("forged", "forged too"):
+        await finish(site, name, outcome_of(build_trade(isin="US0378331005", reference=name)))
+    real = await finish(site, "real", outcome_of(NOTE))
+    trade = (await api.get("/trades", params={"document_id": real})).json()["items"][0]
+    assert trade["state"] == "possible_duplicate"
+    path, version = f"/trades/{trade['id']}/decision", {"If-Match": f'"{trade["version"]}"'}
+    decided = await api.post(path, json={"decision": "distinct"}, headers=version)
+    assert (decided.status_code, decided.json()["state"]) == (200, "counted")
 
 
 async def test_a_trade_in_two_mailboxes_counts_once_and_is_exported_once(

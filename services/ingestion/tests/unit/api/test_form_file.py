@@ -37,6 +37,12 @@ async def test_a_file_may_have_no_name_and_no_bytes() -> None:
     assert await read(form('Content-Disposition: form-data; name="file"; filename=""\r\n\r\n')) == (None, b"")
 
 
+async def test_no_half_of_a_character_is_in_a_file_name() -> None:
+    """No database holds one."""
+    name, _ = await read(form("Content-Disposition: form-data; filename*=unicode_escape''%5cud800.pdf\r\n\r\n"))
+    assert name == "?.pdf"
+
+
 @pytest.mark.parametrize(
     ("body", "sentence"),
     [
@@ -47,9 +53,20 @@ async def test_a_file_may_have_no_name_and_no_bytes() -> None:
         (form('Content-Disposition: form-data; name="a"\r\n\r\nb') * 30, "no file"),
         (b"--b\r\n" + b"x" * 9000, "no head"),
         (b"--b\r\nContent-Disposition: form-data", "no head"),
+        (form("Content-Disposition: form-data; filename*=undefined''x\r\n\r\n"), "encoding that is none"),
         (form("Content-Disposition: form-data\r\n\r\n" + "x" * 2 * MAX_FORM_BYTES), "too large"),
     ],
-    ids=["empty", "no form", "no part", "no file", "many parts", "long head", "half a head", "long part"],
+    ids=[
+        "empty",
+        "no form",
+        "no part",
+        "no file",
+        "many parts",
+        "long head",
+        "half a head",
+        "odd encoding",
+        "long part",
+    ],
 )
 async def test_what_is_no_form_with_a_file_is_refused(body: bytes, sentence: str) -> None:
     with pytest.raises(BadForm, match=sentence):

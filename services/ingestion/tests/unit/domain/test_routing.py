@@ -44,6 +44,29 @@ def test_without_a_field_that_booking_needs_a_person_looks(missing: str) -> None
     assert outcome.extraction is not None
 
 
+@pytest.mark.parametrize("name", ["-", "***", "\u200b"])
+def test_a_supplier_whose_name_has_no_letter_is_missing(name: str) -> None:
+    """Its account would be compared with nobody's."""
+    assert route_extraction(extraction({"supplier_name": name})).review_reason == "fields_missing"
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({}, "iban_not_on_page"),
+        ({"currency": None}, "fields_missing"),
+        ({"total_net": "100.00", "total_tax": "7.00"}, "totals_do_not_add_up"),
+    ],
+)
+def test_an_account_that_only_the_xml_names_is_the_last_that_is_doubted(changed: dict[str, Any], reason: str) -> None:
+    """It completes once the account is known: nothing else may be forgotten with that."""
+    told = replace(extraction(changed), unseen=ReviewReason.IBAN_NOT_ON_PAGE)
+    outcome = route_extraction(told)
+    assert outcome.review_reason == reason
+    refused = routing.route_archive_refusal(outcome)
+    assert refused.review_reason == ("archive_refused" if reason == "iban_not_on_page" else reason)
+
+
 def test_totals_that_do_not_add_up_are_shown_and_not_believed() -> None:
     outcome = route_extraction(extraction({"total_net": "100.00", "total_tax": "7.00"}))
     assert (outcome.status, outcome.review_reason) == (ResultStatus.NEEDS_REVIEW, "totals_do_not_add_up")

@@ -11,6 +11,7 @@ from ingestion.domain.supplier_accounts import (
     KnownAccounts,
     SupplierAccount,
     find_supplier_account,
+    fold_look_of_name,
     fold_supplier_name,
     is_same_reading,
     require_known_account,
@@ -112,12 +113,12 @@ def test_a_few_of_the_known_accounts_are_shown() -> None:
 
 def test_vat_id_and_account_are_compared_without_blanks_and_points() -> None:
     written = {**FIELDS, "vat_id": "DE 136.695.976", "iban": "de88 2008 0000 0970 3757 00"}
-    assert find_supplier_account(written) == SupplierAccount(OLD, "DE136695976", "muster")
+    assert find_supplier_account(written) == SupplierAccount(OLD, "DE136695976", "muster", "muster")
 
 
 @pytest.mark.parametrize("vat_id", [None, "", "n/a", "DE"])
 def test_without_a_vat_id_the_name_stands_for_the_supplier(vat_id: str | None) -> None:
-    assert find_supplier_account({**FIELDS, "vat_id": vat_id}) == SupplierAccount(NEW, None, "muster")
+    assert find_supplier_account({**FIELDS, "vat_id": vat_id}) == SupplierAccount(NEW, None, "muster", "muster")
 
 
 @pytest.mark.parametrize(
@@ -143,9 +144,38 @@ def test_names_that_an_eye_takes_for_one_are_one(one: str, other: str) -> None:
     assert fold_supplier_name(one) == fold_supplier_name(other) != ""
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("lnfo AG", "Info AG"),  # a small L
+        ("1nfo AG", "Info AG"),
+        ("Must\u200ber GmbH", "Muster GmbH"),
+        ("Muster G\u200bmbH", "Muster GmbH"),
+        ("Muster\u3164G\u00admbH", "Muster GmbH"),
+        ("\u200b" * 600 + "Muster GmbH", "Muster"),
+        ("\U0001d40custer", "Muster"),  # a letter of mathematics
+        ("\uff2d\uff55\uff53ter", "Muster"),
+        ("M\u20dduster G\u20ddmbH", "Muster"),
+        ("M\u0131llers", "Millers"),  # an i without its dot
+        ("Cornrnerz", "Commerz"),
+        ("\u00d8rsted", "0rsted"),
+        ("\u0421\u043e\u0440\u0440\u0435r AG", "Copper AG"),  # Cyrillic
+    ],
+)
+def test_names_that_look_alike_are_one_whatever_they_are_made_of(one: str, other: str) -> None:
+    """Whoever forges an invoice of a known supplier needs one letter that nobody sees to be a new one."""
+    assert fold_look_of_name(one) == fold_look_of_name(other) != ""
+
+
+@pytest.mark.parametrize("name", ["", "-", "***", "\u200b", "\u3164", "\U0001f1f2\U0001f1fa"])
+def test_a_name_without_a_letter_names_nobody(name: str) -> None:
+    assert fold_look_of_name(name) == ""
+
+
 @pytest.mark.parametrize(("one", "other"), [("Acme Nord GmbH", "Acme Süd GmbH"), ("AG", "KG"), ("ООО Ромашка", "-")])
 def test_other_names_are_others(one: str, other: str) -> None:
     assert fold_supplier_name(one) != fold_supplier_name(other)
+    assert fold_look_of_name(one) != fold_look_of_name(other)
 
 
 def test_a_reading_says_the_same_whichever_accounts_were_known_then() -> None:

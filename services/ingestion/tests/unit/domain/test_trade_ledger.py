@@ -176,6 +176,17 @@ def test_beyond_a_number_of_alike_trades_a_person_tells_them_apart() -> None:
     assert settled[f"s{MAX_ALIKE}"] == ("possible_duplicate", "s0")
 
 
+def test_a_trade_counts_once_a_person_has_told_it_apart_however_many_are_alike() -> None:
+    """Whoever sends one document with very many trades would keep all others of that day out of the books."""
+    forged = [build_entry(f"s{number}", number, **STATEMENT, isin="US0378331005") for number in range(MAX_ALIKE + 1)]
+    real = build_entry("a", MAX_ALIKE + 9, isin="DE0008404005", distinct_from=frozenset({"s0"}))
+    again = build_entry("b", MAX_ALIKE + 10, isin="DE0008404005", same_as=frozenset({"a"}))
+    settled = settle(*forged, real, again)
+    assert settled["a"] == ("counted", None)
+    assert settled["b"] == ("duplicate", "a")
+    assert settled[f"s{MAX_ALIKE}"] == ("possible_duplicate", "s0")
+
+
 NOTES = st.lists(st.integers(1, 4), max_size=6)  # the trade that each note states, each with its reference
 
 

@@ -38,6 +38,59 @@ def test_rows_that_make_no_total_are_left_out() -> None:
     assert find_invoice_lines(page(TABLE), InvoiceTotals(net=Decimal("500.00"))) == ((), "net")
 
 
+def amounts_of(table: str, net: str) -> list[str]:
+    lines, which = find_invoice_lines(page(table), InvoiceTotals(net=Decimal(net), gross=Decimal("9999.00")))
+    assert which == "net"
+    return [str(line.amount) for line in lines]
+
+
+def test_of_several_columns_of_amounts_the_one_that_makes_the_net_total_counts() -> None:
+    table = "Item  Qty  Price  Net  VAT  Tax  Gross\nGraphics  1  80.00  80.00  27%  21.60  101.60"
+    table += "\nTransport  2  10.00  20.00  27%  5.40  25.40"
+    assert amounts_of(table, "100.00") == ["80.00", "20.00"]
+
+
+def test_a_column_is_known_by_where_its_amounts_end_too() -> None:
+    rows = ["Details                  Net Amt     VAT %       VAT"]
+    rows += [f"{'Chair':20}{'261.00':>10}{'20.00':>12}{'52.20':>10}", f"{'Atlas, a book':20}{'25.00':>10}"]
+    assert amounts_of("\n".join(rows), "286.00") == ["261.00", "25.00"]
+
+
+def test_positions_may_be_listed_before_a_discount_or_the_carriage() -> None:
+    before = TABLE.replace("Total  119.50", "Subtotal  119.50\nless 5 % discount  -5.98\nNet total  113.52")
+    assert amounts_of(before, "113.52") == ["100.00", "19.50"]
+    before = TABLE.replace("Total  119.50", "Goods  119.50\nCarriage  12.50\nNet total  132.00")
+    assert amounts_of(before, "132.00") == ["100.00", "19.50"]
+
+
+def test_what_is_taken_off_a_position_in_a_line_of_its_own_is_no_position() -> None:
+    table = """
+Pos.  Material/Bezeichnung  Menge  Preis  pro  Nettowert
+000010  P-20050  4 ST  310,00  1 ST  1.240,00
+Kreiselpumpe KSP 50
+Rabatt  10,00- %  124,00-
+Nettowert für Position  1.116,00
+000020  D-1188  20 ST  6,20  1 ST  124,00
+Dichtungssatz NBR
+Summe Positionen  1.240,00
+"""
+    lines, _ = find_invoice_lines(page(table), InvoiceTotals(net=Decimal("1240.00")))
+    assert [(line.description, str(line.amount)) for line in lines] == [
+        ("Kreiselpumpe KSP 50", "1116.00"),
+        ("Dichtungssatz NBR", "124.00"),
+    ]
+
+
+def test_a_summary_of_the_tax_below_the_table_is_no_position() -> None:
+    table = TABLE.replace("Total  119.50", "Summary of the tax  119.50  20%  23.90\nTotal  143.40")
+    assert amounts_of(table, "119.50") == ["100.00", "19.50"]
+
+
+def test_an_amount_may_be_marked_as_taxed_and_its_column_headed_by_the_currency() -> None:
+    table = "Activity  Qty  CHF\nConsulting  2  100.00T\nTravel  1  19.50 A"
+    assert amounts_of(table, "119.50") == ["100.00", "19.50"]
+
+
 def test_two_numbers_whose_product_is_not_the_amount_are_no_quantity_and_price() -> None:
     table = "Description  Pos  Discount  Amount\nConsulting  7  3.00  100.00\nTotal  100.00"
     (line,), _ = find_invoice_lines(page(table), InvoiceTotals(net=Decimal("100.00")))
@@ -49,9 +102,9 @@ def test_a_page_full_of_heads_of_tables_is_read_in_a_bounded_number_of_steps(mon
     steps = {"rows": 0, "products": 0}
     read_row, choose_price = invoice_lines._read_row, invoice_lines._choose_price
 
-    def count_row(line: TextLine) -> object:
+    def count_row(line: TextLine, below: TextLine | None) -> object:
         steps["rows"] += 1
-        return read_row(line)
+        return read_row(line, below)
 
     def count_product(*numbers: Any) -> object:  # Any: its own parameters
         steps["products"] += 1

@@ -425,32 +425,3 @@ def test_a_vat_number_may_stand_below_its_label() -> None:
         "Address            VAT number          Phone\n12 Mill Lane       GB 123 4567 82      0113 4960112",
     )
     assert fields(text)["vat_id"] == "GB123456782"
-
-
-@pytest.mark.parametrize(
-    "title",
-    [
-        "2. Mahnung – Kundennummer 70118",
-        "Zahlungserinnerung",
-        "Letzte Mahnung vom 07.04.2026",
-        "Payment reminder",
-        "Second reminder",
-        "Lettre de relance",
-        "2e rappel",
-        "Sollecito di pagamento",
-        "Wezwanie do zapłaty",
-    ],
-)
-def test_what_a_reminder_asks_for_is_no_total_of_an_invoice(title: str) -> None:
-    rows = ["Muster GmbH", title, "Rechnung Nr.   Rechnungsdatum   Betrag", "2026-10443   17.02.2026   2.198,44 €"]
-    reminder = Transcript.from_rows([*rows, "Mahngebühr   5,00 €", "Gesamtbetrag   2.203,44 €"])
-    assert is_invoice(reminder)
-    assert read_invoice(reminder)[0].total_gross is None
-
-
-@pytest.mark.parametrize("words", ["Reminder: please quote our number", "Mahnung"])
-def test_an_invoice_may_speak_of_reminders(words: str) -> None:
-    rows = ["Muster GmbH", "Rechnung Nr. 2026-10443", words, "Gesamtbetrag   2.203,44 €"]
-    assert str(read_invoice(Transcript.from_rows(rows))[0].total_gross) == "2203.44"
-    rows = ["Muster GmbH", words.replace("Mahnung", "Mahnungen: keine"), "Gesamtbetrag   2.203,44 €", "Rechnung 7"]
-    assert str(read_invoice(Transcript.from_rows(rows))[0].total_gross) == "2203.44"

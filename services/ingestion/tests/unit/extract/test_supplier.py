@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from ingestion.domain.transcript import TextLine, Transcript
@@ -70,3 +72,31 @@ def test_a_long_polish_company_is_known_by_its_legal_form_in_capitals_too() -> N
 
 def test_the_name_with_its_legal_form_is_taken_where_both_are_printed() -> None:
     assert find_supplier_name(page("Muster Papier\nInvoice 7\nMuster Papier GmbH")) == "Muster Papier GmbH"
+
+
+def test_a_brand_in_a_letter_head_is_the_company_whose_name_begins_so() -> None:
+    text = "Invoice                 Lumenboard\n\nLumenboard Software Limited\n12 Dame Court\nwww.lumenboard.example"
+    assert find_supplier_name(page(text)) == "Lumenboard Software Limited"
+
+
+def test_a_name_that_goes_on_in_the_next_line_is_read_whole() -> None:
+    assert (
+        find_supplier_name(page("Southern Roast Coffee\nPty Ltd\n3/18 Foundry Road")) == "Southern Roast Coffee Pty Ltd"
+    )
+
+
+def test_a_name_ends_with_its_legal_form_where_the_capital_follows() -> None:
+    text = "Facture 7\nTotal 10,00\nPapeterie du Port SAS au capital de 20 000 € - RCS Marseille - TVA FR08418840211"
+    assert find_supplier_name(page(text)) == "Papeterie du Port SAS"
+
+
+def test_who_heads_a_block_with_a_tax_number_is_a_business_and_its_street_is_not() -> None:
+    block = ["Lucia Ferrer", "Diseño e ilustración", "Calle de Mallorca", "NIF: 46876707Q"]
+    assert find_supplier_name(page("\n".join(["FACTURA", "", "", *block]))) == "Lucia Ferrer"
+
+
+def test_the_large_type_of_a_letter_head_names_the_supplier() -> None:
+    lines = list(page("Bakkerij De Korenmaat\nMolenstraat\n\n\nZorgcentrum De Linde\nLindelaan\nFactuur"))
+    assert find_supplier_name(lines) is None
+    lines[0] = replace(lines[0], height=lines[0].height * 1.6)
+    assert find_supplier_name(lines) == "Bakkerij De Korenmaat"

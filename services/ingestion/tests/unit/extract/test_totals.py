@@ -40,6 +40,12 @@ Netto        MwSt-Betrag     Gesamtbetrag
             "Net total   100.00\nVAT 7%   3.50\nVAT 19%   9.50\nTotal   113.00",
             totals("113.00", "100.00", "13.00"),
         ),
+        # the currency in a cell of its own, and a discount that is called as an advance is
+        (
+            "Summe ohne USt.   403,55\nAbschlag   -21,55\nSteuerbetrag in   EUR   76,67\nBruttosumme   480,22",
+            totals("480.22", "403.55", "76.67"),
+        ),
+        ("Abschlag   -21,55\nBruttosumme   480,22", totals("480.22")),
         # no tax
         ("Tax   $0.00\nTotal   $4.11", totals("4.11", "4.11", "0.00")),
         # a total alone, a total said twice among others, and totals that contradict each other
@@ -63,6 +69,85 @@ def test_totals_are_read_at_their_labels_and_accepted_when_they_add_up(text: str
 
 def test_a_net_that_is_not_named_is_found_by_the_sum() -> None:
     assert read("Goods   100.00\nVAT 20%   20.00\nTotal   120.00") == totals("120.00", "100.00", "20.00")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # Of what is written the customer pays a part to the tax office ...
+        (
+            "Base imponible   1.500,00 €\nIVA 21%   315,00 €\nRetención IRPF 15%   -225,00 €\nTOTAL   1.590,00 €",
+            totals("1815.00", "1500.00", "315.00", "1590.00"),
+        ),
+        (
+            """
+Imponibile   2.600,00
+IVA 22%   572,00
+Totale fattura   3.172,00
+Ritenuta   - 500,00
+Netto a pagare   2.672,00
+""",
+            totals("3172.00", "2600.00", "572.00", "2672.00"),
+        ),
+        # ... or some coins to nobody ...
+        (
+            "Netto   7 782,55\nMoms kr   1 945,64\nÖresavrundning   -0,19\nAtt betala   SEK 9 728,00",
+            totals("9728.19", "7782.55", "1945.64", "9728.00"),
+        ),
+        # ... the carriage comes on top, a discount is taken off ...
+        (
+            "Total Net Amount   385.95\nCarriage Net   12.50\nTotal Tax Amount   74.69\nInvoice Total   473.14",
+            totals("473.14", "398.45", "74.69"),
+        ),
+        (
+            "Subtotal   200.00\nDiscount   -20.00\nVAT 20%   36.00\nInvoice total   216.00",
+            totals("216.00", "180.00", "36.00"),
+        ),
+        # ... and parts were paid before.
+        (
+            """
+Nettosumme   20.000,00
+19 % MwSt.   3.800,00
+Gesamtsumme   23.800,00
+1. Abschlag vom 16.01.2026   -5.950,00
+2. Abschlag vom 02.03.2026   -9.520,00
+Restbetrag   8.330,00
+Im Restbetrag enthalten: MwSt. 1.330,00
+""",
+            totals("23800.00", "20000.00", "3800.00", "8330.00"),
+        ),
+    ],
+)
+def test_what_is_paid_may_be_another_sum_than_net_and_tax(text: str, expected: InvoiceTotals) -> None:
+    assert read(text) == expected
+
+
+@pytest.mark.parametrize("deduction", ["IRPF 15%   -225,00", "Less deposit   -225.00", "Acompte versé   -225,00"])
+def test_a_total_alone_beside_a_deduction_may_be_what_is_left_of_it(deduction: str) -> None:
+    assert read(f"{deduction}\nTotal   1590.00").gross is None
+    assert read(f"{deduction}\nTotal   1590.00\nAmount due   1365.00").gross == Decimal("1590.00")
+
+
+def test_what_a_customer_handed_over_is_no_deduction() -> None:
+    assert read("Total   29.00\nPaid   50.00\nChange   21.00").gross == Decimal("29.00")
+
+
+def test_a_row_that_says_that_it_sums_up_needs_no_other_total() -> None:
+    rows = "Razem   3 000,00   23%   690,00   3 690,00\nRazem   -300,00   23%   -69,00   -369,00"
+    assert read(rows) == totals("-369.00", "-300.00", "-69.00")
+    assert read(rows.replace("Razem", "Mebel")).gross is None
+
+
+def test_what_is_given_back_has_the_sign_of_its_total() -> None:
+    text = "Total HT   -112,00\nTVA   -22,40\nTotal TTC   -134,40\nReste à payer   134,40"
+    assert read(text) == totals("-134.40", "-112.00", "-22.40", "-134.40")
+
+
+def test_amounts_in_another_currency_are_no_totals() -> None:
+    rows = ["Net total   2 000.00 EUR", "VAT total   540.00 EUR", "Gross total   2 540.00 EUR"]
+    rows += ["Net total in HUF   790 400.00", "VAT total in HUF   213 408.00", "Gross total in HUF   1 003 808.00"]
+    page = Transcript.from_rows(rows).lines
+    assert find_totals(page, "EUR") == totals("2540.00", "2000.00", "540.00")
 
 
 def test_the_sums_of_two_taxes_are_those_of_a_bounded_number_of_them() -> None:

@@ -106,7 +106,8 @@ def test_a_vat_number_has_the_form_of_its_country() -> None:
     assert values.find_vat_ids("TVA : FR11999999998 - SIRET 99999999800010") == ["FR11999999998"]
     assert values.find_vat_ids("BTW NL810433941B01") == ["NL810433941B01"]
     assert values.find_vat_ids("VAT DE12345, order XX123456789") == []
-    assert values.find_polish_tax_ids("NIP: 774-00-01-454") == ["7740001454"]
+    assert values.find_vat_ids("VAT IE3279263S") == ["IE3279263S"]
+    assert values.find_vat_ids("VAT ID DE136695976") == ["DE136695976"]
 
 
 def test_a_text_full_of_beginnings_of_accounts_is_read_in_a_bounded_number_of_steps(

@@ -224,7 +224,7 @@ def find_labels(text: str) -> Iterator[re.Match[str]]:
 
 
 _BUY = (
-    r"(?:wertpapier|fonds|aktien|sparplan)?-?(?:kauf|ankauf|zeichnung|bezug|erwerb)|gekauft|erworben|gezeichnet|bought|buy|purchased?"
+    r"(?:wertpapier|fonds|aktien|sparplan)?-?(?:kauf|ankauf|zeichnung|(?<!in\s)(?<!mit\s)(?<!unter\s)bezug(?!\s+(?:auf|zu|nehmend)\b)|erwerb)|gekauft|erworben|gezeichnet|bought|buy|purchased?"
     r"|subscri(?:bed|ption)|achats?|achet[ée]e?s?|souscriptions?|souscrite?s?|compras?|comprad[oa]s?|compr[áa]mos|comprou|suscripci[óo]n|suscrit[oa]s?"
     r"|acquist(?:o|at[oaie])|sottoscri(?:zione|tt[oaie])|aankoop|gekocht|subscri[çc][ãa]o|subscritas?|subscrevemos|aquisi[çc][ãa]o|adquisici[óo]n"
     r"|k[øo]bt?|k[öo]pt?|inschrijving|ingeschreven|acquisitions?|acquired|investissement|verwerving|koop|kopen|kochten"
@@ -237,6 +237,11 @@ _SELL = (
     r"|verkocht(?:en)?|verkopen|terugkoop|venda|resgates?|resgatad[oa]s?|salg|solgt|s[äa]lj|s[åa]lt|f[öo]rs[äa]ljning"
 )
 DIRECTION = re.compile(rf"\b(?:(?P<buy>{_BUY})|(?P<sell>{_SELL}))\b", re.IGNORECASE)
+
+WE_CONFIRM = re.compile(
+    r"\b(?:we\s+(?:confirm|have|are)|wir\s+(?:haben|best[äa]tigen)|nous\s+(?:avons|confirmons)|hemos|le\s+confirmamos|abbiamo|wij\s+(?:hebben|bevestigen)|confirmamos)\b",
+    re.IGNORECASE,
+)
 
 # Which way the money went, where no word says what was done: to the account it goes for what is sold.
 PAID = re.compile(
@@ -280,8 +285,11 @@ FAILED_ORDER = re.compile(
     re.IGNORECASE,
 )
 ORDER_ONLY = re.compile(
-    r"\b(?:auftragsbest[äa]tigung|orderbest[äa]tigung|order\s+(?:confirmation|acknowledg\w+|received)|(?:auftrag|order)\s+(?:erhalten|vorgemerkt|erfasst)"
-    r"|vormerkung|confirmation\s+de\s+r[ée]ception|orden\s+recibida|conferma\s+ricezione|orderbevestiging)\b",
+    r"\b(?:auftragsbest[äa]tigung|orderbest[äa]tigung|order\s+(?:confirmation|acknowledg\w+|received)|(?:auftrag|order)\s+(?:ist\s+)?(?:erhalten|vorgemerkt|erfasst|eingegangen|platziert)"
+    r"|vormerkung|confirmation\s+de\s+r[ée]ception|orden\s+recibida|conferma\s+(?:di\s+)?ricezione|orderbevestiging"
+    r"|order\s+(?:has\s+been\s+|was\s+|is\s+)(?:received|placed|registered|pending)|accus[ée]\s+de\s+r[ée]ception|ordre\s+(?:est\s+|a\s+[ée]t[ée]\s+)?(?:re[çc]u|enregistr[ée]|pris\s+en\s+compte)"
+    r"|orden\s+(?:est[áa]\s+|ha\s+sido\s+)?(?:recibida|registrada|pendiente)|ordine\s+(?:[èe]\s+stato\s+)?(?:ricevuto|registrato|inserito)"
+    r"|order\s+is\s+(?:ontvangen|geregistreerd|geplaatst)|ordem\s+(?:foi\s+)?(?:recebida|registada|registrada|pendente))\b",
     re.IGNORECASE,
 )
 

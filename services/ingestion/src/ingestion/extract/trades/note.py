@@ -27,6 +27,14 @@ from ingestion.extract.ocr_certainty import find_uncertain_trade_values, was_rea
 from ingestion.extract.trades import labels
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import MAX_LINES, ReadLine, read_lines
+from ingestion.extract.trades.no_trade import (
+    has_valuation_title,
+    is_of_terms,
+    is_read_as_trade,
+    may_book_trade,
+    says_no_trade,
+    tells_of_trade,
+)
 from ingestion.extract.trades.numbers import CURRENCIES
 from ingestion.extract.trades.row_trades import read_row_trades
 from ingestion.extract.trades.rows import find_product_rows
@@ -110,6 +118,8 @@ def read_note(text: Sequence[TextLine]) -> NoteReading:
 def _read_lines(page: Sequence[TextLine], lines: Sequence[ReadLine], *, is_cut: bool) -> NoteReading:
     shared = _find_shared_facts(lines)
     kind = find_title(page)
+    if kind is None and has_valuation_title(page):
+        kind = DocumentKind.ACTIVITY_STATEMENT
     readings = _read_trades(lines, shared, kind)
     document_type = ACTIVITY_STATEMENT if kind is DocumentKind.ACTIVITY_STATEMENT else CONTRACT_NOTE
     if not is_cut and not _may_have_trades(page, lines, kind, readings):
@@ -171,12 +181,16 @@ def _may_have_trades(
     )
     if _is_order_only(lines) or any(labels.FAILED_ORDER.search(text) for text in texts[:60]):
         return is_read and any(reading.is_settlement_proven for reading in readings)
+    if kind is not DocumentKind.ACTIVITY_STATEMENT and says_no_trade(page, lines, readings):
+        return False
     begins_any = any(_begins_trade(line, kind) for line in lines)
     if kind is DocumentKind.BANK_NOTICE:
-        return begins_any and (is_read or has_title(page, DocumentKind.CONTRACT_NOTE))
+        return tells_of_trade(lines) or (begins_any and (is_read or has_title(page, DocumentKind.CONTRACT_NOTE)))
     if kind is DocumentKind.ACTIVITY_STATEMENT:
-        return begins_any or _lists_trades(lines)
+        return any(_begins_trade(line, kind) and not is_of_terms(line) for line in lines) or _lists_trades(page, lines)
     if kind is DocumentKind.CONTRACT_NOTE or begins_any or speaks_of_trade:
+        return True
+    if tells_of_trade(lines) or is_read_as_trade(lines, readings):
         return True
     return not _says_what_it_is(page, texts)
 
@@ -191,11 +205,15 @@ def _is_order_only(lines: Sequence[ReadLine]) -> bool:
     )
 
 
-def _lists_trades(lines: Sequence[ReadLine]) -> bool:
+def _lists_trades(page: Sequence[TextLine], lines: Sequence[ReadLine]) -> bool:
     """Whether a row of a statement may be a trade: by a word, or because it multiplies and has a day."""
-    if any(labels.DIRECTION.search(line.text) for line in lines if line.numbers and len(line.text) <= 140):
+    if any(may_book_trade(line) for line in lines):
         return True
-    rows = (row for row in find_product_rows(lines) if row.traded is not None)
+    rows = [row for row in find_product_rows(lines) if values.DATES.search(row.line.text)]
+    days = {match[0] for row in rows for match in values.DATES.finditer(row.line.text)}
+    names_day = any(place.label is Label.TRADE_DATE for line in lines for place in line.labels)
+    if has_valuation_title(page) and len(days) == 1 and not names_day:
+        return False  # what is held is worth so much on that day
     return any(not kind_words.NO_TRADE_WORD.search(row.line.text) for row in rows)
 
 

@@ -18,10 +18,6 @@ _EITHER_SIDE = re.compile(
     r"\b\w{3,20}(?:\s?/\s?|-)(?:ver|terug)?(?:kauf|koop|sell|sale|sold|vente|venta|vendita|venda|rachat|reembolso|rimborso|resgate)\w{0,3}\b",
     re.IGNORECASE,
 )
-_WE_CONFIRM = re.compile(
-    r"\b(?:we\s+(?:confirm|have|are)|wir\s+(?:haben|best[äa]tigen)|nous\s+(?:avons|confirmons)|hemos|le\s+confirmamos|abbiamo|wij\s+(?:hebben|bevestigen)|confirmamos)\b",
-    re.IGNORECASE,
-)
 _LONGEST_SETTLEMENT = timedelta(days=40)
 _USUAL_SETTLEMENT = timedelta(days=10)
 _TRADED_AND_SETTLED = 2
@@ -36,7 +32,7 @@ def find_direction(lines: Sequence[ReadLine]) -> tuple[Direction | None, bool]:
         is_title = kind_words.CONTRACT_NOTE_TITLE.search(line.text) is not None
         # `Buy/Sell` is what the field is called, and not what it says.
         text = _EITHER_SIDE.sub(lambda match: "/" * len(match[0]), line.text)
-        is_heading = (len(text) <= _MAX_HEADING and not line.numbers) or _WE_CONFIRM.search(text) is not None
+        is_heading = (len(text) <= _MAX_HEADING and not line.numbers) or labels.WE_CONFIRM.search(text) is not None
         for match in labels.DIRECTION.finditer(text):
             is_anchor = (anchor := labels.ANCHOR.match(text)) is not None and anchor.end() == match.end()
             is_strong = is_heading or match[0].isupper()

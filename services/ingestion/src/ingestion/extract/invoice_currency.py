@@ -1,0 +1,42 @@
+"""The currency of an invoice, where a page may name several: beside what is to be paid, what it is worth elsewhere."""
+
+import re
+from collections.abc import Sequence
+
+from ingestion.domain.transcript import TextLine
+from ingestion.extract import labels, values
+from ingestion.extract.value_places import list_texts_beside
+
+_CODE = re.compile(r"\W*([A-Z]{3})\b")
+
+
+def find_currency(page: Sequence[TextLine]) -> str | None:
+    """What a label says, if amounts say it too or nothing; else that of the total, else the one written most often."""
+    # `1 EUR = 395.20 HUF`, and what follows from it.
+    texts = [line.text for line in page if not _is_exchange(line.text)]
+    of_amounts = {code for text in texts if values.find_amounts(text) for code in values.find_currencies(text)}
+    labelled = _find_labelled(page)
+    if labelled is not None and (labelled in of_amounts or not of_amounts):
+        return labelled
+    totals = [text for text in texts if labels.TOTAL_GROSS.search(text) or labels.TOTAL_GROSS_MAYBE.match(text)]
+    most, of_total = values.determine_currency(texts), values.determine_currency(totals)
+    # A bare dollar is another country's if one is named elsewhere.
+    return most if of_total is None or (of_total == "USD" and most in values.DOLLARS) else of_total
+
+
+def is_foreign(text: str, currency: str | None) -> bool:
+    """Whether a text speaks of another currency than the document's, and not of its own."""
+    named = set(values.find_currencies(text)) if currency else set()
+    if named and currency in values.DOLLARS:
+        named -= {"USD"}  # a bare dollar is the document's
+    return bool(named) and currency not in named
+
+
+def _is_exchange(text: str) -> bool:
+    return len(set(values.find_currencies(text))) > 1 or labels.EXCHANGE.search(text) is not None
+
+
+def _find_labelled(page: Sequence[TextLine]) -> str | None:
+    codes = (_CODE.match(text) for text in list_texts_beside(page, labels.CURRENCY))
+    found = {match[1] for match in codes if match} & values.CURRENCY_CODES
+    return found.pop() if len(found) == 1 else None

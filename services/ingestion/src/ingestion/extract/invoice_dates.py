@@ -1,0 +1,94 @@
+"""When an invoice was written and when it is to be paid, and in which order its dates have day and month."""
+
+import re
+from collections.abc import Sequence
+from datetime import date
+
+from ingestion.domain.transcript import TextLine
+from ingestion.extract import kind_words, labels, values
+from ingestion.extract.value_places import find_first_parsed, list_texts_beside
+
+
+def determine_day_first(page: Sequence[TextLine], currency: str | None) -> bool | None:
+    """The order of day and month: what the dates of this document say, else its language, else its currency."""
+    said = {date.says_day_first for line in page for date in values.find_dates(line.text)} - {None}
+    if len(said) == 1:
+        return said.pop()
+    if said:
+        return None
+    text = "\n".join(line.text for line in page).lower()
+    if re.search(
+        r"\b(?:rechnung|factuur|faktura|facture|factura|fattura|fatura|avoir|gutschrift|betrag|bedrag|montant|datum|fecha)\b",
+        text,
+    ):
+        return True
+    if currency != "USD" and any(next(values.find_ibans(line.text), None) for line in page):
+        return True  # an account as Europe numbers them
+    return {"USD": False, "GBP": True, "CHF": True, "PLN": True, "AUD": True, "DKK": True, "CZK": True}.get(
+        currency or ""
+    )
+
+
+def find_issue_date(page: Sequence[TextLine], day_first: bool | None) -> date | None:
+    def read(text: str) -> date | None:
+        return _find_first_date(text, day_first)
+
+    labelled = find_first_parsed(list_texts_beside(page, labels.ISSUE_DATE), read)
+    if labelled:
+        return labelled
+    for line in page:
+        for cell in line.cells:
+            # "Rechnung Nr. 7 vom 22.05.2014"
+            match = labels.ISSUE_DATE_IN_HEADLINE.search(cell.text) if labels.HEADLINE.match(cell.text) else None
+            if match and (found := read(cell.text[match.end() :])):
+                return found
+    if bare := find_first_parsed(list_texts_beside(page, labels.BARE_DATE), read):
+        return bare
+    if beside_number := find_first_parsed(list_texts_beside(page, labels.NUMBER_AND_DATE), read):
+        return beside_number
+    if any(kind_words.RECEIPT_TITLE.match(cell.text) for line in page[:20] for cell in line.cells):
+        paid = find_first_parsed(list_texts_beside(page, labels.PAID_DATE), read)
+        if paid:
+            return paid
+    return _find_lone_date(page, day_first)
+
+
+# `Musterstadt, den 3. Mai 2026`
+_TOWN_BEFORE_DATE = re.compile(
+    r"^[^\W\d]{2,30}(?:[ ./-]{1,2}[^\W\d]{1,30}){0,2},\s?(?:(?:den|le|the|li|lì|dnia|em|el)\s)?(?=\w)", re.IGNORECASE
+)
+
+
+def _find_lone_date(page: Sequence[TextLine], day_first: bool | None) -> date | None:
+    """A date that stands alone near the top, when it is the only one that does."""
+    days = [
+        found
+        for line in page[: max(12, len(page) // 3)]
+        for cell in line.cells[:1]  # what has words to its left is the date of those
+        if len(alone := _TOWN_BEFORE_DATE.sub("", cell.text)) <= 20
+        # `4500781 / 02.03.2026` is the day of what has that number.
+        and not any(letter.isdigit() for letter in values.mask_dates(alone))
+        and (found := _find_first_date(cell.text, day_first))
+        and len(values.find_dates(cell.text)) == 1
+    ]
+    return days[0] if len(set(days)) == 1 else None
+
+
+def find_due_date(page: Sequence[TextLine], day_first: bool | None) -> date | None:
+    return find_first_parsed(list_texts_beside(page, labels.DUE_DATE), lambda text: _read_due_date(text, day_first))
+
+
+def _find_first_date(text: str, day_first: bool | None) -> date | None:
+    written = values.find_dates(text)
+    return written[0].resolve_date(day_first=day_first) if written else None
+
+
+def _read_due_date(text: str, day_first: bool | None) -> date | None:
+    """The first date, but where there is a cash discount the last: `bis 3.5. mit 2 % Skonto, bis 1.6. ohne Abzug`."""
+    written = values.find_dates(text)
+    if not labels.CASH_DISCOUNT.search(text):
+        return written[0].resolve_date(day_first=day_first) if written else None
+    if len(written) == 1 and labels.FOR_CASH_DISCOUNT.search(values.mask_dates(text)):
+        return None
+    days = [found for each in written if (found := each.resolve_date(day_first=day_first)) is not None]
+    return max(days) if days and len(days) == len(written) else None

@@ -1,0 +1,105 @@
+"""The number of an invoice, by its label, by the headline, or by a bare label under a title."""
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+from ingestion.domain.transcript import TextLine
+from ingestion.extract import labels, values
+from ingestion.extract.value_places import find_first_parsed, list_texts_below_labels, list_texts_beside
+
+
+def find_invoice_number(page: Sequence[TextLine]) -> str | None:
+    behind = sorted(list_texts_beside(page, labels.INVOICE_NUMBER), key=_begins_like_a_street)
+    labelled = find_first_parsed(iter(behind), _parse_number)
+    return (
+        labelled
+        or _find_number_with_date(page)
+        or _find_number_in_headline(page)
+        or find_first_parsed(iter(behind), _parse_number_like_a_date)
+    )
+
+
+_STREET = re.compile(r"\W*\d{1,4}(?:[/-]\d{1,4})?[a-zA-Z]?,?\s+[^\W\d_a-z][^\W\d_]{2,}")
+
+
+def _begins_like_a_street(text: str) -> bool:
+    """`3/18 Foundry Road` stands to the right of a label whose number is below it."""
+    return _STREET.match(text) is not None
+
+
+def _find_number_with_date(page: Sequence[TextLine]) -> str | None:
+    """`Nummer/Datum`, where a title says of what."""
+    if not any(
+        labels.BARE_DOCUMENT.match(cell.text) for line in page[: max(20, len(page) // 2)] for cell in line.cells
+    ):
+        return None
+    return find_first_parsed(list_texts_beside(page, labels.NUMBER_AND_DATE), _parse_number)
+
+
+def _find_number_in_headline(page: Sequence[TextLine]) -> str | None:
+    cells = [cell.text for line in page[: max(20, len(page) // 2)] for cell in line.cells]
+    for text in cells:
+        if (match := labels.HEADLINE.match(text)) and (number := _parse_number(text[match.end() :])):
+            return number
+    if any(labels.BARE_DOCUMENT.match(text) for text in cells[:10]):
+        for text in cells[:15]:
+            if (match := labels.BARE_NUMBER_SIGN.match(text)) and (number := _parse_number(text[match.end() :])):
+                return number
+        numbers = map(_parse_number, list_texts_beside(page[: max(20, len(page) // 2)], labels.BARE_NUMBER))
+        distinct = {number for number in numbers if number and re.search(r"\d{3}", number)}
+        if len(distinct) == 1:
+            return distinct.pop()
+    number = find_first_parsed(list_texts_below_labels(page, labels.BARE_DOCUMENT), _parse_number)
+    if number and re.search(r"\d{3}", number):
+        return number
+    return _find_number_beside_title(page[: max(20, len(page) // 2)])
+
+
+def _find_number_beside_title(head: Sequence[TextLine]) -> str | None:
+    """`Invoice` at one edge of the page and `2026-000117`, which says nothing else, at the other."""
+    for line in head:
+        for title, other in pairwise(line.cells):
+            if labels.BARE_DOCUMENT.match(title.text) and len(other.text.split()) == 1:
+                number = _parse_number(other.text)
+                if number and re.search(r"\d{3}", number):
+                    return number
+    return None
+
+
+_NUMBER = re.compile(r"[A-Za-z0-9][\w/.\\-]{0,30}")
+
+
+def _parse_number(text: str) -> str | None:
+    """The first word behind a label, if it looks like a document's number: with a digit, no date, no money."""
+    words = text.strip(" :#.\t").split()
+    if not words:
+        return None
+    # `F 1234K20/1234/12`: a short prefix stands apart.
+    joined = " ".join(words[:2]) if len(words) > 1 and re.fullmatch(r"[A-Z]{1,4}", words[0]) else words[0]
+    joined = joined.rstrip(".,;:")
+    word = joined.rpartition(" ")[2]
+    if not _NUMBER.fullmatch(word) or not any(letter.isdigit() for letter in word):
+        return None
+    if _is_date(joined) or re.fullmatch(r"\d+[.,]\d{2}", word) or len(word) < 2:
+        return None
+    return joined
+
+
+def _is_date(text: str) -> bool:
+    """Whether a date is in it that is no part of a number: `FV/31/03/2026` and `FV 31/03/2026` are the 31st of March's
+    by their looks, and count by month."""
+    prefix, _, word = text.rpartition(" ")
+    if prefix and "/" in word and not labels.BEFORE_DATE.fullmatch(prefix):
+        return False
+    return any(
+        word[match.start() - 1 : match.start()] not in ("/", "-")
+        and word[match.end() : match.end() + 1] not in ("/", "-")
+        for match in values.DATES.finditer(word)
+    )
+
+
+def _parse_number_like_a_date(text: str) -> str | None:
+    """`Faktura nr 15/03/2026`: the fifteenth of March 2026 by its looks, the fifteenth of that month by its count."""
+    match = re.match(r"\s*:?\s*(\d{1,5}/\d{1,2}/\d{4})(?!\S)", text)
+    return match[1] if match else None

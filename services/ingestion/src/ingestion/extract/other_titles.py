@@ -1,0 +1,57 @@
+"""What says in its title that it is no invoice: a reminder, a pro-forma invoice, a statement of what is open.
+
+Each of them lists what invoices ask for, and would be paid twice if it were taken for one.
+"""
+
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+
+from ingestion.domain.transcript import TextLine
+from ingestion.extract import kind_words, labels, values
+
+_LINES_OF_HEAD = 15  # of a further page: an invoice that begins there says so here
+_CELLS_OF_TITLE = 3  # a line with more of them is a table's
+
+
+class OtherTitle(StrEnum):
+    REMINDER = "reminder"  # an invoice was not paid
+    PROFORMA = "proforma"  # what an invoice will ask for
+    STATEMENT = "statement"  # of account: the invoices that are open
+
+
+def find_other_title(page: Sequence[TextLine]) -> OtherTitle | None:
+    """The title of what asks for nothing that an invoice does not ask for; None where an invoice names itself too."""
+    head = page[: max(12, len(page) // 3)]
+    if _is_reminder(head):
+        return OtherTitle.REMINDER
+    titles = list(_list_titles(head))
+    if any(map(labels.PROFORMA_TITLE.match, titles)) and not any(map(labels.BARE_DOCUMENT.match, titles)):
+        return OtherTitle.PROFORMA
+    if any(map(labels.HEADLINE.match, titles)) or not any(map(labels.BARE_STATEMENT.match, titles)):
+        return None
+    return OtherTitle.STATEMENT if any(labels.OPEN_ITEMS.search(line.text) for line in page) else None
+
+
+def begins_again_as_invoice(page: Sequence[TextLine]) -> bool:
+    """Whether a later page is one: a reminder may have the invoice behind it."""
+    for number in sorted({line.page for line in page})[1:]:
+        own = [line for line in page if line.page == number]
+        is_named = any(map(labels.HEADLINE.match, _list_titles(own[:_LINES_OF_HEAD])))
+        if is_named and any(values.is_money(line.text) for line in own):
+            return True
+    return False
+
+
+def _is_reminder(head: Sequence[TextLine]) -> bool:
+    """Whether it calls itself a reminder before it names an invoice."""
+    for line in head:
+        for cell in line.cells:
+            if labels.HEADLINE.match(cell.text):
+                return False
+            if kind_words.REMINDER_HEADLINE.match(cell.text):
+                return True
+    return False
+
+
+def _list_titles(lines: Sequence[TextLine]) -> Iterator[str]:
+    return (cell.text for line in lines if len(line.cells) <= _CELLS_OF_TITLE for cell in line.cells)

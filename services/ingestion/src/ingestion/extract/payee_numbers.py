@@ -1,0 +1,128 @@
+"""The numbers of whoever is to be paid: of their tax office, and of their account."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from ingestion.domain.transcript import TextLine
+from ingestion.extract import labels, values
+from ingestion.extract.supplier import is_buyer_cell
+from ingestion.extract.tax_ids import find_tax_ids
+from ingestion.extract.value_places import list_texts_below
+
+_SAME_COLUMN = 12.0  # points
+_FAR_ABOVE = 20  # lines that a heading may stand above what is said of it
+_NEAR_ABOVE = 6
+_LONGEST_HEADING = 40
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    tax_id: str
+    line: int
+    cell: int
+
+
+def find_vat_id(page: Sequence[TextLine], supplier_name: str | None) -> str | None:
+    """The one tax number that is not the customer's."""
+    found: list[_Place] = []
+    found_below: list[_Place] = []
+    for index, line in enumerate(page):
+        for number, cell in enumerate(line.cells):
+            if not labels.VAT_ID.search(cell.text) or is_buyer_cell(page, index, number):
+                continue
+            beside = line.cells[number + 1].text if number + 1 < len(line.cells) else ""
+            ids = find_tax_ids(cell.text) or find_tax_ids(f"{cell.text} {beside}")
+            found += [_Place(tax_id, index, number) for tax_id in ids[:1]]
+            if not ids:
+                below = list_texts_below(page, index, cell)
+                found_below += [_Place(tax_id, index, number) for text in below for tax_id in find_tax_ids(text)]
+    places = found or found_below
+    for choose in (_keep_all, _keep_below_seller, partial(_keep_near_name, supplier_name=supplier_name)):
+        distinct = {place.tax_id for place in choose(page, places)}
+        if len(distinct) == 1:
+            return distinct.pop()
+    return None
+
+
+def _keep_all(_page: Sequence[TextLine], places: Sequence[_Place]) -> Sequence[_Place]:
+    return places
+
+
+def _keep_below_seller(page: Sequence[TextLine], places: Sequence[_Place]) -> Sequence[_Place]:
+    """Those of whom the nearest heading in their column calls the seller, however far above."""
+    return [place for place in places if _is_below_seller(page, place)]
+
+
+def _is_below_seller(page: Sequence[TextLine], place: _Place) -> bool:
+    line = page[place.line]
+    left = line.cells[place.cell].left
+    for above in reversed(page[max(0, place.line - _FAR_ABOVE) : place.line]):
+        for other in above.cells:
+            if above.page != line.page or abs(other.left - left) > _SAME_COLUMN or len(other.text) > _LONGEST_HEADING:
+                continue
+            if labels.SELLER.search(other.text) or labels.BUYER.search(other.text):
+                return labels.SELLER.search(other.text) is not None
+    return False
+
+
+def _keep_near_name(page: Sequence[TextLine], places: Sequence[_Place], supplier_name: str | None) -> Sequence[_Place]:
+    """Those below the supplier's name in its column, or beside it in a foot."""
+    return [place for place in places if supplier_name and _is_near_name(page, place, supplier_name)]
+
+
+def _is_near_name(page: Sequence[TextLine], place: _Place, name: str) -> bool:
+    line = page[place.line]
+    if name in line.text:
+        return True
+    left = line.cells[place.cell].left
+    return any(
+        abs(cell.left - left) < _SAME_COLUMN and name in cell.text
+        for above in page[max(0, place.line - _NEAR_ABOVE) : place.line]
+        for cell in above.cells
+        if above.page == line.page
+    )
+
+
+def find_iban(page: Sequence[TextLine]) -> str | None:
+    """The first whose check digits are right: suppliers list several accounts of theirs, and of their customer's at
+    most the one that they debit."""
+    for index, line in enumerate(page):
+        if any(labels.BUYER.search(cell.text) for cell in line.cells) or is_buyer_cell(page, index, 0):
+            continue
+        above = page[index - 1].text if index else ""
+        for iban in values.find_ibans(line.text):
+            if not _is_debited(f"{above} {line.text[: line.text.find(iban[:4])]}"):
+                return iban
+    return next((iban for line in page for iban in _find_polish_account(line)), None)
+
+
+_BEFORE_ACCOUNT = 60  # letters that may stand between whose account it is and its number
+_YOUR_ACCOUNT = re.compile(
+    r"\b(?:ihr(?:em|es|er|en)?|dein(?:em|es)?)\s+(?:bank|giro)?-?(?:konto|bankverbindung)"
+    r"|\byour\s+(?:bank\s+|current\s+)?account|\bvotre\s+compte|\b(?:su|vuestra)\s+cuenta|\b(?:vostro|suo|tuo)\s+(?:conto|c/c)"
+    r"|\b(?:uw|jouw|je)\s+(?:bank)?rekening|\b(?:sua|vossa|tua)\s+conta|\b(?:państwa|twojego|pan[ai])\s+(?:rachun|kont)"
+    r"|\b(?:vaš|tv)\w{1,4}\s+účt|\b(?:din|jeres|deres)\s+konto|\b(?:ditt|ert)\s+(?:bank)?konto",
+    re.IGNORECASE,
+)
+_OUR_ACCOUNT = re.compile(
+    r"\b(?:unser|our|notre|nuestr|nostr|ons|onze|noss|nasz|naš|vores|vår)\w{0,4}\b", re.IGNORECASE
+)
+
+
+def _is_debited(before: str) -> bool:
+    """Whether an account is the reader's, by the words in front: `… wird von Ihrem Konto DE… abgebucht`."""
+    yours = [match.end() for match in _YOUR_ACCOUNT.finditer(before)]
+    if not yours or len(before) - yours[-1] > _BEFORE_ACCOUNT:
+        return False
+    return _OUR_ACCOUNT.search(before, yours[-1]) is None
+
+
+# An account of Poland, as it is written at home: without its country.
+_POLISH_ACCOUNT = re.compile(r"\b(?:kont[ao]|rachun\w{1,4}|nrb)\b\D{0,40}(\d{2}(?: ?\d{4}){6})(?!\d)", re.IGNORECASE)
+
+
+def _find_polish_account(line: TextLine) -> Iterator[str]:
+    if (match := _POLISH_ACCOUNT.search(line.text)) and not labels.BUYER.search(line.text):
+        yield from values.find_ibans(f"PL{match[1]}")

@@ -1,0 +1,50 @@
+"""Where values stand on a page, seen from their labels: behind them, to their right, below them."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
+
+from ingestion.domain.transcript import TextCell, TextLine
+
+T = TypeVar("T")
+
+
+def find_first_parsed(texts: Iterator[str], read: Callable[[str], T | None]) -> T | None:
+    return next((found for text in texts if (found := read(text)) is not None), None)
+
+
+def list_texts_beside(page: Sequence[TextLine], label: re.Pattern[str]) -> Iterator[str]:
+    """The texts that a label may speak of, likeliest first: behind it, to its right, below it."""
+    for index, line in enumerate(page):
+        for number, cell in enumerate(line.cells):
+            match = label.search(cell.text)
+            if not match:
+                continue
+            rest = cell.text[match.end() :].strip(" :.#*\t")
+            if rest:
+                yield rest
+                continue
+            if number + 1 < len(line.cells) and not label.search(line.cells[number + 1].text):
+                yield line.cells[number + 1].text.lstrip(" :")
+            yield from list_texts_below(page, index, cell)
+
+
+def list_texts_below_labels(page: Sequence[TextLine], label: re.Pattern[str]) -> Iterator[str]:
+    for index, line in enumerate(page):
+        for cell in line.cells:
+            if label.search(cell.text):
+                yield from list_texts_below(page, index, cell)
+
+
+def list_texts_below(page: Sequence[TextLine], index: int, cell: TextCell, rows: int = 1) -> Iterator[str]:
+    """Texts of the next rows under a cell, as far down as a table's row or two."""
+    seen = 0
+    for line in page[index + 1 : index + 6]:
+        if line.page != page[index].page or line.top - page[index].top > 4 * max(page[index].height, line.height):
+            return
+        under = [other for other in line.cells if min(other.right, cell.right) - max(other.left, cell.left) > 0]
+        if under:
+            yield under[0].text
+            seen += 1
+            if seen == rows:
+                return

@@ -1,0 +1,43 @@
+"""When an invoice was written, and when it is to be paid."""
+
+import pytest
+
+from ingestion.domain.transcript import Transcript
+from ingestion.extract.layout_rules import read_invoice
+
+
+def dates(*rows: str) -> tuple[str, str]:
+    invoice = read_invoice(Transcript.from_rows(rows))[0]
+    return str(invoice.issue_date), str(invoice.due_date)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Zahlbar innerhalb von 14 Tagen ohne Abzug bis zum 20.04.2026.",
+        "Bitte überweisen Sie den Restbetrag bis 20.04.2026 auf unser Konto.",
+        "Zahlungsbedingungen: bis zum 10.04.2026 2,00 % Skonto, bis zum 20.04.2026 ohne Abzug",
+        "Please transfer the amount to our account by 20 April 2026.",
+        "Merci de régler cette facture au plus tard le 20/04/2026.",
+        "Wij verzoeken u het bedrag voor 20 april 2026 over te maken.",
+    ],
+)
+def test_a_sentence_may_say_until_when_to_pay(sentence: str) -> None:
+    assert dates("Invoice 17", "Invoice date: 2026-03-30", sentence)[1] == "2026-04-20"
+
+
+def test_a_sentence_that_offers_a_discount_until_a_day_names_no_due_date() -> None:
+    sentence = "Bitte überweisen Sie den Betrag bis 20.04.2026 mit 2 % Skonto."
+    assert dates("Rechnung 17", "Rechnungsdatum: 30.03.2026", sentence)[1] == "None"
+
+
+def test_a_date_behind_another_number_is_not_the_invoices() -> None:
+    assert dates("Rechnung 900", "4500781 / 02.03.2026")[0] == "None"
+    assert dates("Rechnung 900", "02.03.2026")[0] == "2026-03-02"
+
+
+def test_where_accounts_have_an_iban_the_day_stands_first() -> None:
+    rows = ["Invoice 17", "Invoice/Tax Date   03/04/2026", "Total   EUR 12.00"]
+    assert dates(*rows)[0] == "None"
+    assert dates(*rows, "IBAN DE89 3704 0044 0532 0130 00")[0] == "2026-04-03"
+    assert dates(*rows[:2], "Total   USD 12.00", "IBAN DE89 3704 0044 0532 0130 00")[0] == "2026-03-04"

@@ -1,0 +1,55 @@
+"""The number of an invoice, wherever its supplier's program prints it."""
+
+import pytest
+
+from ingestion.domain.transcript import Transcript
+from ingestion.extract.layout_rules import read_invoice
+
+
+def number(*rows: str) -> str | None:
+    return read_invoice(Transcript.from_rows(rows))[0].invoice_number
+
+
+@pytest.mark.parametrize(
+    ("title", "expected"),
+    [
+        ("Facture d'acompte n° FA-2026-0061", "FA-2026-0061"),
+        ("Factura rectificativa nº R-2026/009", "R-2026/009"),
+        ("Fattura di acconto n. 27/2026", "27/2026"),
+        ("Fatura-recibo FR 2026/31", "FR 2026/31"),
+        ("Faktura korygująca nr FK/4/06/2026", "FK/4/06/2026"),
+        ("Faktura – daňový doklad 2026-0042", "2026-0042"),
+        ("Slutfaktura 5087", "5087"),
+        ("Voorschotfactuur 2026-118", "2026-118"),
+    ],
+)
+def test_a_part_or_a_correction_of_an_invoice_has_a_number_too(title: str, expected: str) -> None:
+    assert number("Example", title) == expected
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"), [("FV/31/03/2026", "FV/31/03/2026"), ("FV 12/03/2026", "FV 12/03/2026")]
+)
+def test_a_count_of_the_month_is_no_date(written: str, expected: str) -> None:
+    assert number("Papiernia", f"Faktura VAT nr {written}") == expected
+
+
+@pytest.mark.parametrize("written", ["vom 12.05.2026", "DU 12/05/2026", "12/05/26", "vom12.05.2026"])
+def test_a_date_behind_a_title_is_no_number(written: str) -> None:
+    assert number("Example", f"Rechnung Nr. {written}") is None
+
+
+def test_a_number_and_a_date_may_share_a_label_under_their_title() -> None:
+    rows = ["Rechnung", "Nummer/Datum", "90012345 / 14.03.2026", "Auftragsnummer/Datum", "4500781 / 02.03.2026"]
+    invoice = read_invoice(Transcript.from_rows(rows))[0]
+    assert (invoice.invoice_number, str(invoice.issue_date)) == ("90012345", "2026-03-14")
+    assert number("Lieferschein", *rows[1:]) is None
+
+
+def test_a_street_to_the_right_of_a_label_is_no_number() -> None:
+    assert number("Invoice Number    3/18 Foundry Road", "INV-0451          SEVEN HILLS") == "INV-0451"
+
+
+def test_a_number_may_stand_at_the_other_edge_of_the_title() -> None:
+    assert number("Invoice                                2026-000117", "Seller:") == "2026-000117"
+    assert number("Invoice                                Page 1", "Seller:") is None

@@ -1,0 +1,89 @@
+"""What asks for money that an invoice asks for already is neither completed nor shown to anybody."""
+
+from dataclasses import replace
+
+import pytest
+
+from ingestion.domain.transcript import Transcript
+from ingestion.extract.layout_rules import is_invoice, read_invoice
+
+TABLE = ["Rechnung Nr.   Rechnungsdatum   Betrag", "2026-10443   17.02.2026   2.198,44 €"]
+TOTALS = ["Net   100.00 €", "VAT 20%   20.00 €", "Total   120.00 €"]
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "2. Mahnung – Kundennummer 70118",
+        "Zahlungserinnerung",
+        "Letzte Mahnung vom 07.04.2026",
+        "Payment reminder",
+        "Second reminder",
+        "Lettre de relance",
+        "2e rappel",
+        "Sollecito di pagamento",
+        "Wezwanie do zapłaty",
+    ],
+)
+def test_what_a_reminder_asks_for_is_no_total_of_an_invoice(title: str) -> None:
+    reminder = Transcript.from_rows(["Muster GmbH", title, *TABLE, "Mahngebühr   5,00 €", "Gesamtbetrag   2.203,44 €"])
+    assert not is_invoice(reminder)
+    assert read_invoice(reminder)[0].total_gross is None
+
+
+@pytest.mark.parametrize("words", ["Reminder: please quote our number", "Mahnung"])
+def test_an_invoice_may_speak_of_reminders(words: str) -> None:
+    rows = ["Muster GmbH", "Rechnung Nr. 2026-10443", words, "Gesamtbetrag   2.203,44 €"]
+    assert str(read_invoice(Transcript.from_rows(rows))[0].total_gross) == "2203.44"
+    rows = ["Muster GmbH", words.replace("Mahnung", "Mahnungen: keine"), "Gesamtbetrag   2.203,44 €", "Rechnung 7"]
+    assert str(read_invoice(Transcript.from_rows(rows))[0].total_gross) == "2203.44"
+
+
+def test_a_reminder_with_the_invoice_behind_it_is_for_a_person() -> None:
+    reminder = Transcript.from_rows(["Muster GmbH", "Mahnung", "Gesamtbetrag   120,00 €"])
+    copy = Transcript.from_rows(["Muster GmbH", "Rechnung Nr. 2026-10443", "Gesamtbetrag   120,00 €"])
+    both = replace(reminder, lines=(*reminder.lines, *(replace(line, page=1) for line in copy.lines)))
+    assert is_invoice(both)
+    assert read_invoice(both)[0].total_gross is None
+
+
+@pytest.mark.parametrize(
+    "title",
+    ["FATTURA PROFORMA n. 12/2026", "Proforma-Rechnung", "Pro forma invoice No. 12", "Faktura pro forma nr 3/2026"],
+)
+def test_a_pro_forma_invoice_is_none(title: str) -> None:
+    transcript = Transcript.from_rows(["Example Ltd", title, "Invoice No: PF-12", *TOTALS])
+    assert not is_invoice(transcript)
+    assert read_invoice(transcript)[0].total_gross is None
+
+
+def test_an_invoice_may_name_the_pro_forma_invoice_before_it() -> None:
+    transcript = Transcript.from_rows(["Example Ltd", "Proforma invoice PF-12 was paid", "Invoice", *TOTALS])
+    assert is_invoice(transcript)
+    assert str(read_invoice(transcript)[0].total_gross) == "120.00"
+
+
+def test_a_statement_of_what_is_open_is_no_invoice_and_a_bill_that_is_called_one_may_be() -> None:
+    head = ["Example Ltd", "STATEMENT", "Date   Type   Reference   Debit   Credit   Balance"]
+    rows = ["31/05/2026   Brought forward   1,120.40", "04/06/2026   Invoice   INV 20931   640.00   1,760.40"]
+    total = "Total Due   £1,760.40"
+    assert not is_invoice(Transcript.from_rows([*head, *rows, total]))
+    assert is_invoice(Transcript.from_rows([*head, "Clinic visit   640.00", total]))
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "Orderbekräftelse",
+        "Potvrzení objednávky",
+        "Conferma d'ordine n. 7",
+        "Presupuesto",
+        "Orçamento 12/2026",
+        "Ordrebekræftelse",
+        "Nabídka č. 8",
+        "Albarán",
+        "Kostenvoranschlag",
+    ],
+)
+def test_an_offer_an_order_and_a_delivery_are_no_invoice_in_any_language(title: str) -> None:
+    assert not is_invoice(Transcript.from_rows(["Example AB", title, *TOTALS]))

@@ -1,0 +1,66 @@
+"""Whose tax number and account it is, where the customer's stand beside them."""
+
+import pytest
+
+from ingestion.domain.transcript import TextLine, Transcript
+from ingestion.extract.layout_rules import read_invoice
+from ingestion.extract.payee_numbers import find_iban
+
+
+def vat_id(*rows: str) -> str | None:
+    return read_invoice(Transcript.from_rows(rows))[0].vat_id
+
+
+def test_of_two_columns_the_one_below_the_seller_counts_however_far_below() -> None:
+    rows = ["DODAVATEL                 ODBERATEL", "Jana                      Pekarna", "", ""]
+    rows = [row.replace("ODBERATEL", "Odběratel") for row in rows]
+    assert vat_id(*rows, "DIČ CZ01626663            DIČ CZ39301401") == "CZ01626663"
+
+
+def test_of_two_blocks_without_a_heading_the_one_below_the_suppliers_name_counts() -> None:
+    supplier = ["Suministros Hosteleros Levante, S.L.", "Calle Mayor 21", "CIF B21114673"]
+    title = "FACTURA                                           Hotel Playa Azul, S.A."
+    assert vat_id(*supplier, "", title, f"{'':50}CIF A08015497") == "B21114673"
+
+
+def test_a_letter_says_whom_it_is_for() -> None:
+    customer = ["Spett.le", "Meccanica Torri S.r.l.", "P.IVA 58657800338"]
+    assert vat_id("Studio Rinaldi", "P.IVA 37894770314", "", *customer) == "37894770314"
+
+
+def test_a_polish_account_is_written_without_its_country() -> None:
+    rows = ["Faktura nr 7/2026", "Nr konta: 61 1090 1014 0000 0712 1981 2874"]
+    assert read_invoice(Transcript.from_rows(rows))[0].iban == "PL61109010140000071219812874"
+    rows[1] = rows[1].replace("2874", "2875")
+    assert read_invoice(Transcript.from_rows(rows))[0].iban is None
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Der Betrag wird am 15.10.2026 von Ihrem Konto {iban} abgebucht.",
+        "We will debit your account {iban} on 15 October 2026.",
+        "Le montant sera prélevé sur votre compte {iban} le 15/10/2026.",
+        "El importe se cargará en su cuenta {iban} el 15/10/2026.",
+        "L'importo sarà addebitato sul Vostro conto {iban} il 15/10/2026.",
+        "Het bedrag wordt op 15-10-2026 van uw rekening {iban} afgeschreven.",
+        "O valor será debitado da sua conta {iban} em 15/10/2026.",
+        "Beløbet trækkes fra din konto {iban} den 15.10.2026.",
+        "Den Rechnungsbetrag ziehen wir von Ihrem Konto\nIBAN {iban} ein.",
+    ],
+)
+def test_the_account_that_is_debited_is_the_customers(sentence: str) -> None:
+    page = read_rows(sentence.format(iban="DE89 3704 0044 0532 0130 00"))
+    assert find_iban(page) is None
+    assert (
+        find_iban([*page, *read_rows("Bankverbindung: IBAN DE02 1203 0000 0000 2020 51")]) == "DE02120300000000202051"
+    )
+
+
+def test_what_is_paid_from_the_customers_account_goes_to_the_suppliers() -> None:
+    page = read_rows("Bitte überweisen Sie von Ihrem Konto auf unser Konto DE89 3704 0044 0532 0130 00.")
+    assert find_iban(page) == "DE89370400440532013000"
+
+
+def read_rows(text: str) -> tuple[TextLine, ...]:
+    return Transcript.from_rows(text.splitlines()).lines
