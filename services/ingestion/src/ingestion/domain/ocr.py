@@ -82,6 +82,7 @@ def add_read_pages(transcript: Transcript, read: ReadPages) -> Transcript:
         lines=tuple(ordered),
         unread=tuple(_list_unread(transcript, read, by_page, is_all=not left)),
         pictured_pages=left,
+        cut_pages=tuple(sorted(read.cut)),
     )
 
 

@@ -87,7 +87,8 @@ class Transcript:
     """`e_invoice` is what the embedded XML says, as `readers/einvoice.py` returns it.
 
     `unread` are reasons why the file may hold more than is here, the weightiest first. `pictured_pages` are the pages
-    (from 0) that are a picture, or whose letters mean nothing, and were not read by OCR. `part_starts` are the first
+    (from 0) that are a picture, or whose letters mean nothing, and were not read by OCR; `cut_pages` those of which OCR
+    read a part. `part_starts` are the first
     pages of the PDFs in the PDF, which follow on its own pages.
     """
 
@@ -98,6 +99,7 @@ class Transcript:
     unread: tuple[ReviewReason, ...] = ()
     pictured_pages: tuple[int, ...] = ()
     part_starts: tuple[int, ...] = ()
+    cut_pages: tuple[int, ...] = ()
 
     @cached_property
     def text(self) -> str:
@@ -133,6 +135,7 @@ class Transcript:
             "unread": [reason.value for reason in self.unread],
             "pictured_pages": list(self.pictured_pages),
             "part_starts": list(self.part_starts),
+            "cut_pages": list(self.cut_pages),
         }
 
     @classmethod
@@ -142,8 +145,8 @@ class Transcript:
             for page, top, height, cells in value["lines"]
         )
         unread = tuple(ReviewReason(reason) for reason in value["unread"])
-        pictured, starts = tuple(value["pictured_pages"]), tuple(value["part_starts"])
-        return cls(value["content_type"], value["pages"], lines, value["e_invoice"], unread, pictured, starts)
+        pages = (tuple(value[name]) for name in ("pictured_pages", "part_starts", "cut_pages"))
+        return cls(value["content_type"], value["pages"], lines, value["e_invoice"], unread, *pages)
 
 
 def _list_cell_values(cell: TextCell) -> list[Any]:

@@ -93,7 +93,8 @@ def test_pictures_that_were_not_read_are_said() -> None:
 
 def test_a_page_of_which_a_part_was_read_is_said() -> None:
     read = ReadPages([0], [line("Invoice 7")], cut=[0])
-    assert add_read_pages(SCAN, read).unread == (ReviewReason.PAGES_NOT_READ,)
+    found = add_read_pages(SCAN, read)
+    assert (found.unread, found.cut_pages) == ((ReviewReason.PAGES_NOT_READ,), (0,))
 
 
 def test_what_a_page_hid_is_still_hidden_once_the_next_one_was_read() -> None:
