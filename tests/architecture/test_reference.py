@@ -56,6 +56,20 @@ def test_a_column_has_the_comment_beside_it_or_above_it() -> None:
     ]
 
 
+def test_a_later_comment_takes_the_place_of_that_beside_the_column() -> None:
+    (table,) = parse_tables(
+        """
+        create table post.parcel (
+            id uuid primary key,  -- given by the sender
+            seen_at timestamptz  -- when it came
+        );
+        comment on column post.parcel.seen_at is
+            'when the sender''s van came';
+        """
+    )
+    assert [column.comments for column in table.columns] == [["given by the sender"], ["when the sender's van came"]]
+
+
 def test_a_column_that_a_later_migration_adds_belongs_to_its_table() -> None:
     table, other = parse_tables(
         """

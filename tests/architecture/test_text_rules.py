@@ -309,7 +309,7 @@ NOT_UNTRUSTED = {
     "mailroom_cli.outside_checks",  # what an operator writes
     "mailroom_cli.replay",  # what an operator writes
     "mailroom_cli.settings",  # settings
-    "mailroom_cli.trade_pairs",  # what an operator writes
+    "mailroom_cli.trade_corrections",  # what an operator writes
     "mailroom_cli.terminal",  # one class of characters, each of which is replaced
     "mailroom_common.blobs",  # settings
     "mailroom_common.index_migrations",  # migrations of ours

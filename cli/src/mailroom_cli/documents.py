@@ -11,7 +11,7 @@ from mailroom_cli.export_files import FileKind, refuse_terminal, write_export
 from mailroom_cli.site_api import JSON, SiteAPI, open_site_api, quote_segment
 from mailroom_cli.source_views import MAX_LISTED, find_source_id, note_limit, print_columns, print_json
 from mailroom_cli.terminal import print_line
-from mailroom_cli.trade_pairs import correct_trades
+from mailroom_cli.trade_corrections import correct_trades
 from mailroom_common.errors import Rejected
 
 app = typer.Typer(name="documents", no_args_is_help=True, help="Documents, and what people decide about them.")
@@ -217,12 +217,10 @@ def _ask_password() -> str:
 
 
 def _decide(document_id: str, decision: JSON, version: int | None, comment: str | None, reviewer: str | None) -> None:
-    path = f"/documents/{quote_segment(document_id)}"
-    said = {"comment": comment, "reviewer": reviewer}
-    body = {**decision, **{name: value for name, value in said.items() if value is not None}}
+    options = {"comment": comment, "reviewer": reviewer}
+    body = {**decision, **{name: value for name, value in options.items() if value is not None}}
     with open_site_api() as api:
-        seen = api.call("GET", path)["version"] if version is None else version
-        document = api.call("POST", f"{path}/review", body=body, headers={"If-Match": f'"{seen}"'})
+        document = api.post_decision(f"/documents/{quote_segment(document_id)}", "review", body, version)
     reason = document["skip_reason"] or document["review_reason"]
     print_line(f"{document['status']}{f' ({reason})' if reason else ''}, version {document['version']}")
 

@@ -130,16 +130,16 @@ def list_unmatched(as_json: AsJSON = False) -> None:
 def link_order(
     trade_id: Annotated[str, typer.Argument(metavar="TRADE", help="As `mailroom orders unmatched` shows it.")],
     order_id: Annotated[str | None, typer.Argument(metavar="[ORDER]", help="Id of the pending order.")] = None,
-    by_rules: Annotated[bool, typer.Option("--by-rules", help="Take back what was said: the rules find it.")] = False,
+    by_rules: Annotated[
+        bool, typer.Option("--by-rules", help="Withdraw a decision: the rules find the order.")
+    ] = False,
     version: Annotated[int | None, typer.Option(help="The version of the trade that you saw.")] = None,
 ) -> None:
     """Say which order a trade executed."""
     if (order_id is None) != by_rules:
         raise typer.BadParameter("an ORDER is needed, or --by-rules")
-    path = f"/trades/{quote_segment(trade_id)}"
     with open_site_api() as api:
-        seen = api.call("GET", path)["version"] if version is None else version
-        trade = api.call("POST", f"{path}/order", body={"order_id": order_id}, headers={"If-Match": f'"{seen}"'})
+        trade = api.post_decision(f"/trades/{quote_segment(trade_id)}", "order", {"order_id": order_id}, version)
     print_line(f"{trade['order_match']}, version {trade['version']}")
 
 

@@ -98,6 +98,11 @@ class SiteAPI:
         content_read: JSON = answer.json()
         return content_read
 
+    def post_decision(self, path: str, action: str, body: JSON, version: int | None) -> JSON:
+        """`version` is the one that the person saw; None: the newest one."""
+        seen = self.call("GET", path)["version"] if version is None else version
+        return self.call("POST", f"{path}/{action}", body=body, headers={"If-Match": f'"{seen}"'})
+
     def stream_content(self, path: str, query: Mapping[str, str]) -> Iterator[bytes]:
         """The bytes of an answer of any length, as they come."""
         url = self._site.locate_path(path)
@@ -226,8 +231,8 @@ def _require_success(method: str, path: str, answer: httpx.Response) -> None:
 def _describe_problem(answer: httpx.Response) -> str:
     try:
         problem = answer.json()
-        said = [str(problem[name]).rstrip(".") for name in ("title", "detail") if problem.get(name)]
-        said += [f"{'.'.join(wrong['loc'][1:])}: {wrong['msg']}" for wrong in problem.get("errors", [])]
+        sentences = [str(problem[name]).rstrip(".") for name in ("title", "detail") if problem.get(name)]
+        sentences += [f"{'.'.join(wrong['loc'][1:])}: {wrong['msg']}" for wrong in problem.get("errors", [])]
     except (ValueError, AttributeError, TypeError, KeyError):
         return "this is none of Mailroom's services: check MAILROOM_API_URL"
-    return ". ".join(said) + "."
+    return ". ".join(sentences) + "."

@@ -98,13 +98,11 @@ def decide_trade(
     comment: Annotated[str | None, typer.Option(help="Kept with the decision.")] = None,
     reviewer: Annotated[str | None, typer.Option(help="Who decides; kept with the decision.")] = None,
 ) -> None:
-    """Say whether a trade is the one that the ledger holds it against."""
-    path = f"/trades/{quote_segment(trade_id)}"
-    said = {"other_trade_id": other, "comment": comment, "reviewer": reviewer}
-    body: JSON = {"decision": decision.value, **{name: value for name, value in said.items() if value is not None}}
+    """Decide whether two trades of the ledger are one trade."""
+    options = {"other_trade_id": other, "comment": comment, "reviewer": reviewer}
+    body: JSON = {"decision": decision.value, **{name: value for name, value in options.items() if value is not None}}
     with open_site_api() as api:
-        seen = api.call("GET", path)["version"] if version is None else version
-        trade = api.call("POST", f"{path}/decision", body=body, headers={"If-Match": f'"{seen}"'})
+        trade = api.post_decision(f"/trades/{quote_segment(trade_id)}", "decision", body, version)
     print_line(f"{trade['state']}, version {trade['version']}")
 
 

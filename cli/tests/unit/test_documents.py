@@ -7,11 +7,11 @@ from typing import Any
 
 import httpx
 import pytest
+from fake_site_api import answer_calls
 from typer.testing import CliRunner
 
 from mailroom_cli import documents
 from mailroom_cli.__main__ import app
-from mailroom_cli.site_api import SiteAddress, SiteAPI
 from mailroom_common.errors import Rejected
 
 ID = "6b2b7a0e-8a53-5a0e-8a58-3b1c8a7f2d10"
@@ -28,10 +28,7 @@ DOCUMENT = {
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[httpx.Request]:
-    made: list[httpx.Request] = []
-
     def answer(request: httpx.Request) -> httpx.Response:
-        made.append(request)
         if request.content == b"text":
             return httpx.Response(415, json={"title": "This is nothing that Mailroom reads"})
         if request.url.path == "/documents/export":
@@ -40,11 +37,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[httpx.Request]:
             return httpx.Response(200, json={"items": [DOCUMENT], "next_cursor": None})
         return httpx.Response(200, json=DOCUMENT)
 
-    def open_api() -> SiteAPI:
-        return SiteAPI(SiteAddress("http://site", "key"), httpx.Client(transport=httpx.MockTransport(answer)))
-
-    monkeypatch.setattr(documents, "open_site_api", open_api)
-    return made
+    return answer_calls(monkeypatch, answer, documents)
 
 
 def run(*arguments: str) -> Any:

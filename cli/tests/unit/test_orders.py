@@ -6,11 +6,11 @@ from typing import Any
 
 import httpx
 import pytest
+from fake_site_api import answer_calls
 from typer.testing import CliRunner
 
 from mailroom_cli import orders
 from mailroom_cli.__main__ import app
-from mailroom_cli.site_api import SiteAddress, SiteAPI
 from mailroom_common.errors import Rejected
 
 ORDER_ID, TRADE_ID = "5a3c2f0e-9b7d-4c55-8c1e-2f9d6b1a7e42", "2f4b1c52-6d2f-4d0e-9a55-0a3f6f7f6a11"
@@ -45,10 +45,7 @@ REFUSED = {
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[httpx.Request]:
-    made: list[httpx.Request] = []
-
     def answer(request: httpx.Request) -> httpx.Response:
-        made.append(request)
         path = request.url.path
         if request.content == b"wrong":
             return httpx.Response(422, json=REFUSED)
@@ -58,11 +55,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[httpx.Request]:
             return httpx.Response(200, json={"items": [ORDER if "order" in path else TRADE], "next_cursor": None})
         return httpx.Response(200, json=TRADE if path.startswith("/trades") else ORDER)
 
-    def open_api() -> SiteAPI:
-        return SiteAPI(SiteAddress("http://site", "key"), httpx.Client(transport=httpx.MockTransport(answer)))
-
-    monkeypatch.setattr(orders, "open_site_api", open_api)
-    return made
+    return answer_calls(monkeypatch, answer, orders)
 
 
 def run(*arguments: str, **given: Any) -> Any:

@@ -5,11 +5,11 @@ from typing import Any
 
 import httpx
 import pytest
+from fake_site_api import answer_calls
 from typer.testing import CliRunner
 
 from mailroom_cli import parked
 from mailroom_cli.__main__ import app
-from mailroom_cli.site_api import SiteAddress, SiteAPI
 
 ID = "0b8f0f4e-6a7c-4a53-9d53-0f6f2c1f9c11"
 ITEM = {
@@ -34,10 +34,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str, Any]]:
         items = [{"id": ID, "address": "ap@company.example"}] if request.url.path == "/doc-sources" else [ITEM]
         return httpx.Response(200, json={"items": items, "next_cursor": None})
 
-    def open_api() -> SiteAPI:
-        return SiteAPI(SiteAddress("http://site", "key"), httpx.Client(transport=httpx.MockTransport(answer)))
-
-    monkeypatch.setattr(parked, "open_site_api", open_api)
+    answer_calls(monkeypatch, answer, parked)
     return made
 
 

@@ -4,11 +4,11 @@ from typing import Any
 
 import httpx
 import pytest
+from fake_site_api import answer_calls
 from typer.testing import CliRunner, Result
 
 from mailroom_cli import source_views, sources, status
 from mailroom_cli.__main__ import app
-from mailroom_cli.site_api import SiteAddress, SiteAPI
 from mailroom_common.errors import Rejected
 
 ID = "0b8f0f4e-6a7c-4a53-9d53-0f6f2c1f9c11"
@@ -74,12 +74,7 @@ class FakeSite:
 def site(monkeypatch: pytest.MonkeyPatch) -> FakeSite:
     fake = FakeSite()
 
-    def open_api() -> SiteAPI:
-        http = httpx.Client(transport=httpx.MockTransport(fake.answer))
-        return SiteAPI(SiteAddress("http://site", "key"), http)
-
-    for module in (sources, status):
-        monkeypatch.setattr(module, "open_site_api", open_api)
+    answer_calls(monkeypatch, fake.answer, sources, status)
     monkeypatch.setattr(sources, "_POLL_S", 0)
     return fake
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import httpx
 import pytest
+from fake_site_api import answer_calls
 from typer.testing import CliRunner
 
 from mailroom_cli import trades
 from mailroom_cli.__main__ import app
-from mailroom_cli.site_api import SiteAddress, SiteAPI
 
 ID, OTHER = "2f4b1c52-6d2f-4d0e-9a55-0a3f6f7f6a11", "0f6b0a3e-35a8-4f0c-8c0e-6f0a86a5c9d4"
 FIELDS = ("trade_date", "direction", "quantity", "isin", "wkn", "ticker", "security_name", "price", "currency")
@@ -27,21 +27,14 @@ TRADE: dict[str, Any] = {
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[httpx.Request]:
-    made: list[httpx.Request] = []
-
     def answer(request: httpx.Request) -> httpx.Response:
-        made.append(request)
         if request.url.path == "/trades/export":
             return httpx.Response(200, content=b"id\r\n")
         if request.url.path == "/trades":
             return httpx.Response(200, json={"items": [TRADE], "next_cursor": None})
         return httpx.Response(200, json=TRADE)
 
-    def open_api() -> SiteAPI:
-        return SiteAPI(SiteAddress("http://site", "key"), httpx.Client(transport=httpx.MockTransport(answer)))
-
-    monkeypatch.setattr(trades, "open_site_api", open_api)
-    return made
+    return answer_calls(monkeypatch, answer, trades)
 
 
 def run(*arguments: str) -> Any:

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 ANSWER_WITHIN_S = 2.9
-LEAST_SHARE = 0.999
-LEAST_PUSHES = 3000
+MIN_SHARE = 0.999
+MIN_PUSHES = 3000
 # So long after a gateway pod was killed, a connection to it may break: the node's rules still name it for a moment.
 RESET_WITHIN_S = 15.0
 
@@ -42,11 +42,11 @@ class PushReport:
         counted = self.total - self.reset
         return self.in_time / counted if counted else 0.0
 
-    def find_violations(self, *, least: int = LEAST_PUSHES) -> list[str]:
+    def find_violations(self, *, least: int = MIN_PUSHES) -> list[str]:
         found = []
         if self.total < least:
             found.append(f"only {self.total} pushes were made, {least} are needed")
-        if self.share_in_time < LEAST_SHARE:
+        if self.share_in_time < MIN_SHARE:
             missed = f"{self.late} late, {self.unanswered} without an answer"
             found.append(f"{self.share_in_time:.3%} of pushes were answered within {ANSWER_WITHIN_S} s ({missed})")
         return found

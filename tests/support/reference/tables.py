@@ -31,6 +31,7 @@ _DROPPED = re.compile(r'drop table (?:if exists )?([\w."]+)', re.IGNORECASE)
 _ALTERED = re.compile(r'alter table (?:only )?([\w."]+)', re.IGNORECASE)
 _ADDED_COLUMN = re.compile(r"add column (?:if not exists )?(?=\w)", re.IGNORECASE)
 _CHANGED_TYPE = re.compile(r"alter column (\w+) type ([^,;]+)", re.IGNORECASE)
+_COMMENTED = re.compile(r"comment on column ([\w.]+)\.(\w+) is", re.IGNORECASE)
 _NO_COLUMN = re.compile(r"(primary key|unique|check|foreign key|constraint|exclude)\b", re.IGNORECASE)
 _COLUMN = re.compile(
     r'"?(\w+)"?\s+(.+?)(?=\s+(?:not null|null|primary key|unique|check|default|references|generated)\b|,?\s*$)'
@@ -79,11 +80,13 @@ def _meaning(table: _Table, column: _Column) -> str:
 
 
 def parse_tables(sql: str) -> list[_Table]:
-    """Comments above a table or a column, or at the end of a column's line, belong to it."""
+    """Comments above a table or a column, or at the end of a column's line, belong to it; what a later `comment on
+    column` says on its second line takes their place."""
     tables: list[_Table] = []
     above: list[str] = []
     depth = 0
     altered: _Table | None = None
+    awaits_comment: _Column | None = None
     for line in sql.splitlines():
         code, _, comment = (part.strip() for part in line.partition("--"))
         if not code:
@@ -96,6 +99,10 @@ def parse_tables(sql: str) -> list[_Table]:
         elif not depth and (found := _ALTERED.match(code)):
             name = found[1].replace('"', "")
             altered, above = next(table for table in tables if table.name == name), []
+        elif not depth and (commented := _COMMENTED.match(code)):
+            awaits_comment, above = _find_column(tables, commented[1], commented[2]), []
+        elif awaits_comment is not None and code.startswith("'"):
+            awaits_comment.comments, awaits_comment = [code.rstrip(";").strip("'").replace("''", "'")], None
         elif altered is not None and (added := _ADDED_COLUMN.match(code)):
             altered.columns.append(_parse_column(code[added.end() :].rstrip(",;"), above))
             if comment:
@@ -113,6 +120,11 @@ def parse_tables(sql: str) -> list[_Table]:
         else:
             above = []
     return tables
+
+
+def _find_column(tables: list[_Table], table_name: str, name: str) -> _Column:
+    table = next(table for table in tables if table.name == table_name)
+    return next(column for column in table.columns if column.name == name)
 
 
 def _parse_column(code: str, above: list[str]) -> _Column:

@@ -168,6 +168,14 @@ GATEWAY_KEY_FETCHES = Counter(
     "mailroom_gateway_google_key_fetches_total", "Fetches of Google's public keys, `ok` or `failed`.", ["outcome"]
 )
 
+# Blob stores (sync-engine and ingestion)
+BLOB_DELETIONS_FAILED = Counter(
+    "mailroom_blob_deletions_failed_total",
+    "Blobs that the store did not delete: of an upload that was cut off (`upload`; tried again a day later), or of an "
+    "attachment whose content is kept elsewhere (`duplicate`; tried again only if its record comes again).",
+    ["kind"],
+)
+
 # Parser process (parser/pool.py)
 PARSER_FILES = Counter(
     "mailroom_parser_files_total",

@@ -15,7 +15,7 @@ _ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _ESCAPE = re.compile(rb"\\(?:u([0-9a-fA-F]{4})|([^u]))", re.DOTALL)
 _LONGEST_ESCAPE = 6
 # Before the member come a size and perhaps an id; an object that goes on for longer is not what was asked for.
-_MOST_BEFORE_BYTES = 256 * 1024
+_MAX_BEFORE_BYTES = 256 * 1024
 
 
 def decode(text: str | bytes) -> bytes:
@@ -91,7 +91,7 @@ class _MemberFinder:
         """What follows the opening quote of the value, once that has come."""
         self._seen += chunk
         found = self._value_start()
-        if found is None and len(self._seen) > _MOST_BEFORE_BYTES:
+        if found is None and len(self._seen) > _MAX_BEFORE_BYTES:
             raise ProviderUnavailable("Gmail's answer is no attachment")
         return None if found is None else self._seen[found:]
 

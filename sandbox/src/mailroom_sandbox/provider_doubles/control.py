@@ -20,7 +20,7 @@ from mailroom_sandbox.provider_doubles.provider_state import ProviderState
 ProviderName = Literal["outlook", "gmail"]
 LifecycleEvent = Literal["reauthorizationRequired", "subscriptionRemoved", "missed"]
 FlagStatus = Literal["notFlagged", "flagged", "complete"]
-_MOST_COPIES = 100_000
+_MAX_COPIES = 100_000
 _AT_A_TIME = 100
 
 
@@ -208,7 +208,7 @@ def _add_mailbox_routes(app: FastAPI, mailboxes_by_address: MailboxDirectory) ->
         provider: ProviderName | None = None,
         folder: str | None = None,
         received_at: datetime | None = None,
-        times: Annotated[int, Query(ge=1, le=_MOST_COPIES)] = 1,
+        times: Annotated[int, Query(ge=1, le=_MAX_COPIES)] = 1,
         create_folder: bool = True,
     ) -> dict[str, list[dict[str, str]]]:
         """The body is the mail's source, byte for byte."""

@@ -1,4 +1,4 @@
-"""The loops of the worker process: each waits for its signal, works off what there is, and ends with the process."""
+"""The loops of the worker process: each waits for its signal, processes what there is, and ends with the process."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -11,13 +11,15 @@ from ingestion.ports.events import Channel, ChannelSignals
 from ingestion.ports.housekeeping import (
     EventLogMaintenance,
     OrderMatcher,
+    ResultBacklog,
     SupplierBackfill,
+    SweptUpload,
     TradeAnnouncements,
     UnfinishedUploads,
     UnusedPasswords,
 )
 from ingestion.ports.leases import DocumentLeases
-from mailroom_common.errors import Rejected, Retryable
+from mailroom_common.errors import Retryable
 from mailroom_common.logs import get_logger
 from mailroom_common.metrics import INGESTION_BACKLOG_AGE_S
 from mailroom_common.retries import backoff_s, wait_for_event
@@ -30,6 +32,7 @@ _SHORTEST_PAUSE_S = 0.05
 _PAUSE_AFTER_FAILURE_S = 1.0
 _RETENTION_INTERVAL_S = 3600.0
 _BACKLOG_INTERVAL_S = 15.0
+_MAX_FAILURES_IN_A_ROW = 10
 _SUPPLIER_INTERVAL_S = 60.0
 _LESSON_INTERVAL_S = 5.0
 _STOP_GRACE_S = 2.0  # of the 8 s that a stopping process has
@@ -95,20 +98,33 @@ async def run_event_numbering(events: EventLogMaintenance, signals: ChannelSigna
 async def run_trade_announcements(
     announcements: TradeAnnouncements, signals: ChannelSignals, stopping: asyncio.Event
 ) -> None:
-    """Tell results again whose trades other documents changed. Several instances at once share them."""
+    """Publish new results of documents whose trades other documents changed. Several instances at once share them."""
     while not stopping.is_set():
         seen = signals.count_signals(Channel.TRADES_CHANGED)
         try:
             if await announcements.announce_next():
                 continue
         except Retryable as error:
-            # Postgres is away; what changed is told when it is back.
+            # Postgres is away; the results are published when it is back.
             log.warning("trade_announcement_deferred", reason=str(error))
         await signals.wait_for_signal(Channel.TRADES_CHANGED, beyond=seen, timeout_s=_LONGEST_PAUSE_S)
 
 
+async def run_result_backlog(backlog: ResultBacklog, signals: ChannelSignals, stopping: asyncio.Event) -> None:
+    """Write the results of documents with very many attachments, some at a time. Several instances take turns."""
+    while not stopping.is_set():
+        seen = signals.count_signals(Channel.RESULTS_WAITING)
+        try:
+            if await backlog.write_some():
+                continue
+        except Retryable as error:
+            # Postgres is away; the results are written when it is back.
+            log.warning("result_backlog_deferred", reason=str(error))
+        await signals.wait_for_signal(Channel.RESULTS_WAITING, beyond=seen, timeout_s=_LONGEST_PAUSE_S)
+
+
 async def run_order_matching(matcher: OrderMatcher, signals: ChannelSignals, stopping: asyncio.Event) -> None:
-    """Hold pending orders and trades against each other once either of them changed. Several instances take turns."""
+    """Match pending orders and trades once either of them changed. Several instances take turns."""
     while not stopping.is_set():
         seen = signals.count_signals(Channel.TRADES_CHANGED)
         try:
@@ -148,18 +164,22 @@ async def run_event_retention(events: EventLogMaintenance, keep: timedelta, stop
 async def run_upload_sweep(uploads: UnfinishedUploads, stopping: asyncio.Event) -> None:
     """Delete what uploads left in the blob store that were cut off, once an hour."""
     while not stopping.is_set():
+        failed_in_a_row = 0
         try:
-            while not stopping.is_set() and await uploads.sweep_upload():
-                log.info("unfinished_upload_deleted")
-        except (Retryable, Rejected) as error:
-            # Postgres or the blob store is away, or refuses to delete; the next round deletes what this one did not.
+            # A store that is away, or deletes nothing, is not asked for each blob.
+            while not stopping.is_set() and failed_in_a_row < _MAX_FAILURES_IN_A_ROW:
+                swept = await uploads.sweep_upload()
+                if swept is None:
+                    break
+                failed_in_a_row = failed_in_a_row + 1 if swept is SweptUpload.POSTPONED else 0
+        except Retryable as error:
+            # Postgres is away; the next round deletes what this one did not.
             log.warning("upload_sweep_deferred", reason=str(error))
         await wait_for_event(stopping, _RETENTION_INTERVAL_S)
 
 
 async def run_supplier_backfill(suppliers: SupplierBackfill, stopping: asyncio.Event) -> None:
-    """Write what suppliers are known by into documents that were completed before there was such a thing, or by a
-    worker of an earlier release, in batches."""
+    """Write the supplier keys of documents that a worker of an earlier release completed, in batches."""
     while not stopping.is_set():
         try:
             while not stopping.is_set() and (count := await suppliers.write_missing_keys()):
@@ -171,7 +191,7 @@ async def run_supplier_backfill(suppliers: SupplierBackfill, stopping: asyncio.E
 
 
 async def run_lessons(teacher: TemplateTeacher, stopping: asyncio.Event) -> None:
-    """Learn from decided documents, one after the other: nobody waits for it but the supplier's next invoice."""
+    """Learn from decided documents, one after the other: nothing waits for it but the supplier's next invoice."""
     while not stopping.is_set():
         try:
             if await _finish_or_cancel(teacher.learn_next(), stopping):

@@ -1,8 +1,9 @@
 """Invoices drawn in the tests: PDFs with a text layer, CII XML in every generation, and both in one file."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
+from typing import Any
 
 from facturx import generate_from_binary
 from reportlab.lib.pagesizes import A4
@@ -51,6 +52,23 @@ Kurswert  205,00 EUR
 Provision  4,95 EUR
 Ausmachender Betrag  209,95 EUR
 """
+
+
+MUSTER_FIELDS: Mapping[str, Any] = {
+    "supplier_name": "Muster GmbH",
+    "invoice_number": "RE-1",
+    "issue_date": "2026-04-01",
+    "due_date": "2026-04-30",
+    "currency": "EUR",
+    "total_gross": "119.00",
+    "total_net": "100.00",
+    "total_tax": "19.00",
+    "vat_id": "DE136695976",
+    "iban": "DE88200800000970375700",
+    "line_amounts": "net",
+    "amount_due": "119.00",
+}
+"""What both kinds of XML say by default, but for their lines."""
 
 
 @dataclass(frozen=True)

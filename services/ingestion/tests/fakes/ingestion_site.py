@@ -86,13 +86,13 @@ async def open_ingestion(pool: asyncpg.Pool, blobs: Path) -> AsyncIterator[Inges
         )
 
 
-async def wait_for_blocked_statement(pool: asyncpg.Pool, statement: str) -> None:
-    """Until a session of this database waits for a lock in a statement that contains `statement`."""
+async def wait_for_blocked_statement(pool: asyncpg.Pool, statement: str, *, sessions: int = 1) -> None:
+    """Until so many sessions of this database wait for a lock in a statement that contains `statement`."""
     blocked = (
-        "select exists (select from pg_stat_activity "
-        "where datname = current_database() and wait_event_type = 'Lock' and position($1 in query) > 0)"
+        "select count(*) from pg_stat_activity "
+        "where datname = current_database() and wait_event_type = 'Lock' and position($1 in query) > 0"
     )
     async with asyncio.timeout(10):
         # Postgres tells nobody that a session began to wait.
-        while not await pool.fetchval(blocked, statement):  # noqa: ASYNC110
+        while await pool.fetchval(blocked, statement) < sessions:  # noqa: ASYNC110
             await asyncio.sleep(0.01)

@@ -12,7 +12,8 @@ from ingestion import worker_loops
 from ingestion.adapters.notify_listener import NotifyListener
 from ingestion.domain.lanes import Lane, LaneSchedule
 from ingestion.ports.events import Channel
-from mailroom_common.errors import Rejected, Unavailable
+from ingestion.ports.housekeeping import SweptUpload
+from mailroom_common.errors import Unavailable
 
 
 class FakeDocuments:
@@ -136,6 +137,9 @@ class ChangedTrades:
     async def match_next(self) -> bool:
         return self._answer()
 
+    async def write_some(self) -> bool:
+        return self._answer()
+
     def _answer(self) -> bool:
         answer = self.answers.pop(0)
         if not self.answers:
@@ -145,13 +149,20 @@ class ChangedTrades:
         return bool(answer)
 
 
-@pytest.mark.parametrize("loop", [worker_loops.run_trade_announcements, worker_loops.run_order_matching])
-async def test_changed_trades_are_worked_off_until_none_is_left_and_after_a_failure(loop: Any) -> None:
+@pytest.mark.parametrize(
+    ("loop", "channel"),
+    [
+        (worker_loops.run_trade_announcements, Channel.TRADES_CHANGED),
+        (worker_loops.run_order_matching, Channel.TRADES_CHANGED),
+        (worker_loops.run_result_backlog, Channel.RESULTS_WAITING),
+    ],
+)
+async def test_what_changed_is_worked_off_until_none_is_left_and_after_a_failure(loop: Any, channel: Channel) -> None:
     stopping, heard = asyncio.Event(), wakeups()
     changed = ChangedTrades(stopping)
     running = asyncio.create_task(loop(changed, heard, stopping))
     while changed.answers:
-        await heard.signal_channel(Channel.TRADES_CHANGED)
+        await heard.signal_channel(channel)
         await asyncio.sleep(0)
     await asyncio.wait_for(running, 5)
 
@@ -210,13 +221,20 @@ async def test_backlog_stays_as_reported_while_postgres_is_away() -> None:
     assert await report_backlog(Unavailable("away"), None) == (90.0, 0.0)
 
 
-@pytest.mark.parametrize("error", [Unavailable("S3 answered AccessDenied"), Rejected("S3 answered InvalidArgument")])
-async def test_upload_that_the_store_does_not_delete_ends_no_worker(error: Exception) -> None:
-    stopping = asyncio.Event()
+async def test_a_store_that_deletes_no_upload_is_not_asked_for_each() -> None:
+    stopping, sweeps = asyncio.Event(), [SweptUpload.POSTPONED] * 9 + [SweptUpload.DELETED] + [None]
+    asked = 0
 
     class Uploads:
-        async def sweep_upload(self) -> bool:
-            stopping.set()
-            raise error
+        async def sweep_upload(self) -> SweptUpload | None:
+            nonlocal asked
+            asked += 1
+            return sweeps.pop(0) if sweeps else SweptUpload.POSTPONED
 
-    await asyncio.wait_for(worker_loops.run_upload_sweep(Uploads(), stopping), 5)
+    for _ in range(2):
+        sweeping = asyncio.create_task(worker_loops.run_upload_sweep(Uploads(), stopping))
+        await asyncio.sleep(0)  # none of these sweeps waits: it rests by now
+        stopping.set()
+        await sweeping
+        stopping.clear()
+    assert asked == 11 + 10

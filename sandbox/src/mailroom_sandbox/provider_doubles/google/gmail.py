@@ -38,7 +38,7 @@ from mailroom_sandbox.provider_doubles.tokens import Holder
 from mailroom_sandbox.provider_doubles.wire import Call, Refused, Reply
 
 JSON = "application/json; charset=UTF-8"
-_MOST_IN_A_BATCH = 100
+_MAX_BATCH = 100
 _ATTACHMENT_ROUNDS = 10  # an attachment id of so many fetches ago still works
 _CONFLICT = "Only one user push notification client allowed per developer (call /stop then try again)"
 _TOPIC = re.compile(r"^projects/[^/]+/topics/[^/]+$")
@@ -95,8 +95,8 @@ class Gmail:
         )
         if not parts:
             return errors.bad_request("Failed to parse batch request, error: 0 items.", "badRequest").reply
-        if len(parts) > _MOST_IN_A_BATCH:
-            text = f"The batch request has too many calls: at most {_MOST_IN_A_BATCH}."
+        if len(parts) > _MAX_BATCH:
+            text = f"The batch request has too many calls: at most {_MAX_BATCH}."
             return errors.bad_request(text, "badRequest").reply
         # Together, as Google runs them: so a large batch meets the limit of concurrent calls.
         replies = await asyncio.gather(*(self.answer_call(_call_from_part(call, part)) for part in parts))

@@ -26,7 +26,7 @@ from mailroom_sandbox.provider_doubles.wire import Call, read_form
 BRAND = "Google (sandbox)"
 ISSUER = "https://accounts.google.com"
 REFRESH_LIFETIME = timedelta(days=183)
-MOST_REFRESH_TOKENS = 100
+MAX_REFRESH_TOKENS = 100
 MAIL_SCOPES = {
     "https://www.googleapis.com/auth/gmail.readonly": "gmail.readonly",
     "https://www.googleapis.com/auth/gmail.modify": "gmail.modify",
@@ -297,7 +297,7 @@ class GoogleOAuth:
         if holder.user_id is None:
             raise GoogleTokenRefusal("invalid_grant", "Bad Request")
         living = self._state.tokens.list_living_refresh_tokens(PROVIDER, holder.user_id, holder.client_id)
-        for old in living[: max(0, len(living) - MOST_REFRESH_TOKENS + 1)]:
+        for old in living[: max(0, len(living) - MAX_REFRESH_TOKENS + 1)]:
             self._state.tokens.kill_digest(old, "displaced")
         token = f"1//0{uuid.uuid4().hex}{uuid.uuid4().hex}-{uuid.uuid4().hex[:20]}"
         self._state.tokens.store_token("refresh", token, holder, REFRESH_LIFETIME)

@@ -27,8 +27,8 @@ from mailroom_sandbox.provider_doubles.wire import Call, Refused, Reply
 
 JSON = "application/json; odata.metadata=minimal; odata.streaming=true; IEEE754Compatible=false; charset=utf-8"
 _KEY = re.compile(r"^(\w+)\('(.*)'\)$")
-_MOST_IN_A_BATCH = 20
-_MOST_IDS = 1000
+_MAX_BATCH = 20
+_MAX_IDS = 1000
 
 OnMailbox = Callable[[Call, Target, dict[str, str]], Reply]
 OnSubscriptions = Callable[[Call, Holder, dict[str, str]], Awaitable[Reply]]
@@ -177,7 +177,7 @@ class Graph:
         fields = self._parse_body(call)
         by_name = {name.lower(): value for name, value in fields.items()}
         ids, source, to = (by_name.get(name) for name in ("inputids", "sourceidtype", "targetidtype"))
-        if not isinstance(ids, list) or len(ids) > _MOST_IDS:
+        if not isinstance(ids, list) or len(ids) > _MAX_IDS:
             raise self._errors.bad_request("InputIds must name at most 1000 ids.")
         columns = {"restid": "rest_id", "restimmutableentryid": "immutable_id"}
         from_column, to_column = columns.get(str(source).lower()), columns.get(str(to).lower())
@@ -202,8 +202,8 @@ class Graph:
     async def _answer_batch(self, call: Call) -> Reply:
         self._access.require_holder(call)
         requests = self._parse_body(call).get("requests")
-        if not isinstance(requests, list) or not 1 <= len(requests) <= _MOST_IN_A_BATCH:
-            raise self._errors.bad_request(f"Number of batch request steps must be from 1 to {_MOST_IN_A_BATCH}.")
+        if not isinstance(requests, list) or not 1 <= len(requests) <= _MAX_BATCH:
+            raise self._errors.bad_request(f"Number of batch request steps must be from 1 to {_MAX_BATCH}.")
         if not all(isinstance(one, dict) and {"id", "method", "url"} <= one.keys() for one in requests):
             raise self._errors.bad_request("Each request needs id, method and url.")
         names = [str(one["id"]).lower() for one in requests]

@@ -173,8 +173,8 @@ async def test_revoke_ends_every_token_of_the_user_and_client(providers: Running
 async def test_hundred_and_first_refresh_token_pushes_out_the_oldest(
     providers: RunningProviders, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert oauth.MOST_REFRESH_TOKENS == 100
-    monkeypatch.setattr(oauth, "MOST_REFRESH_TOKENS", 3)  # a hundred consents take the machine ten seconds
+    assert oauth.MAX_REFRESH_TOKENS == 100
+    monkeypatch.setattr(oauth, "MAX_REFRESH_TOKENS", 3)  # a hundred consents take the machine ten seconds
     people = [await sign_in_gmail_user(providers) for _ in range(4)]
     fields = [{"grant_type": "refresh_token", "refresh_token": one.tokens["refresh_token"]} for one in people]
     assert (await request_google_token(providers, **fields[0])).json()["error"] == "invalid_grant"

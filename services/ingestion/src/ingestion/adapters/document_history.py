@@ -13,15 +13,15 @@ from mailroom_common.postgres import DatabaseSession
 
 # A version that has no entry was read: a decision writes its own, and stands also where a later version only says that
 # there is a copy in the archive by now.
-_KEEP_STANDING = """
+_KEEP_CURRENT = """
     insert into ingestion.document_history (document_id, tenant_id, version, kind, status, reason, document_type,
                                             extraction, confidence, reader, recorded_at)
     select document_id, tenant_id, result_number, 'read', status, coalesce(skip_reason, review_reason), document_type,
            extraction, confidence, reader, updated_at
-    from ingestion.document standing
+    from ingestion.document current
     where document_id = $1 and review_decision is null and not exists (
         select from ingestion.document_history entry
-        where entry.document_id = standing.document_id and entry.version = standing.result_number
+        where entry.document_id = current.document_id and entry.version = current.result_number
           and entry.kind <> 'proposed')
 """
 _INSERT = """
@@ -35,9 +35,9 @@ _NEWEST_READING = """
 """
 
 
-async def keep_standing_version(conn: DatabaseSession, document_id: str) -> None:
+async def keep_current_version(conn: DatabaseSession, document_id: str) -> None:
     """Before another version takes its place, under the lock of the document's row."""
-    await conn.execute(_KEEP_STANDING, document_id)
+    await conn.execute(_KEEP_CURRENT, document_id)
 
 
 async def keep_proposal(conn: DatabaseSession, document: Any, reading: DocumentOutcome) -> None:

@@ -6,8 +6,8 @@ import asyncpg
 
 from ingestion.adapters.rereads import request_soon
 from ingestion.domain.document_password import (
-    KEPT_AT_MOST,
     LIMIT_PERIOD,
+    MAX_PASSWORD_AGE,
     MAX_PER_DOCUMENT,
     MAX_PER_TENANT,
     GivenPassword,
@@ -27,7 +27,7 @@ _LOCK = """
     select status, review_reason, lease_token,
            exists (select from ingestion.document_password given where given.document_id = document.document_id)
                as was_locked
-    from ingestion.document where document_id = $1 and tenant_id = $2 for update
+    from ingestion.document where document_id = $1 and tenant_id = $2 for no key update
 """
 _COUNT = """
     select count(*) as of_tenant, count(*) filter (where document_id = $2) as of_document
@@ -44,7 +44,9 @@ _FORGET_USED = """
     update ingestion.document_password set sealed = null
     where document_id = $1 and password_id <= $2 and sealed is not null
 """
-_HAS_UNUSED = "select exists (select from ingestion.document_password where document_id = $1 and sealed is not null)"
+_NEWEST_UNUSED = (
+    "select max(password_id) from ingestion.document_password where document_id = $1 and sealed is not null"
+)
 _FORGET_OLD = """
     update ingestion.document_password set sealed = null
     where password_id in (select password_id from ingestion.document_password
@@ -82,34 +84,36 @@ class PasswordSweeper:
     async def forget_old_passwords(self) -> int:
         """How many were forgotten: more may be left."""
         async with acquire_session(self._pool) as conn:
-            status = await conn.execute(_FORGET_OLD, KEPT_AT_MOST)
+            status = await conn.execute(_FORGET_OLD, MAX_PASSWORD_AGE)
             return int(status.rpartition(" ")[2])
 
 
 async def find_password(conn: DatabaseSession, document_id: str, keys: SealingKeys | None) -> GivenPassword | None:
-    """The newest that no reading has used. Where it cannot be unsealed the document is read without it."""
+    """The newest that no reading has used. Where it cannot be unsealed it has no text, and the document is read without
+    it."""
     row = await conn.fetchrow(_FIND, document_id)
     if row is None:
         return None
     if keys is None:
         # The worker was started without MAILROOM_TOKEN_KEYS: it cannot open what the API sealed.
         log.warning("document_password_not_opened", document_id=document_id, reason="no keys")
-        return None
+        return GivenPassword(row["password_id"], None)
     try:
         text = keys.unseal_secret(row["sealed"], bound_to=_name_purpose(document_id)).decode()
     except CannotUnseal as error:
         # Its key was taken away, or the row was changed: somebody has to give the password again.
         log.warning("document_password_not_opened", document_id=document_id, reason=str(error))
-        return None
+        return GivenPassword(row["password_id"], None)
     return GivenPassword(row["password_id"], text)
 
 
 async def settle_passwords(conn: DatabaseSession, document_id: str, used: GivenPassword | None) -> None:
     """At the end of a reading, under the lock of the document's row: forget what it used. A password that came after
-    its claim has it read once more."""
-    if used is not None:
+    its claim has it read once more; one that could not be opened has not, or the document would be read without end."""
+    if used is not None and used.text is not None:
         await conn.execute(_FORGET_USED, document_id, used.password_id)
-    if await conn.fetchval(_HAS_UNUSED, document_id):
+    newest_unused = await conn.fetchval(_NEWEST_UNUSED, document_id)
+    if newest_unused is not None and (used is None or newest_unused > used.password_id):
         await request_soon(conn, document_id)
 
 

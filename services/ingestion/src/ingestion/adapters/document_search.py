@@ -17,7 +17,7 @@ POSSIBLE_DUPLICATES = """
 """
 """Found by their key when they are shown, and not marked: of two that are read at one moment each shows the other."""
 
-TRADE_MARKS = """
+LEDGER_STATES = """
     coalesce((select jsonb_agg(jsonb_build_object('id', trade_id, 'state', state, 'duplicate_of', duplicate_of,
                                                   'cancelled_by', cancelled_by, 'cancels', cancels) order by position)
               from ingestion.trade where trade.document_id = document.document_id), '[]') as trades
@@ -60,7 +60,7 @@ class SearchStatement:
         self.values.append(limit)
         return (
             f"select document.*, coalesce(octet_length(extraction::text), 0) as json_bytes, "  # noqa: S608  # ours
-            f"{POSSIBLE_DUPLICATES}, {TRADE_MARKS} from ingestion.document "
+            f"{POSSIBLE_DUPLICATES}, {LEDGER_STATES} from ingestion.document "
             f"where {conditions} order by seq desc limit ${len(self.values)}"
         )
 

@@ -6,13 +6,13 @@ import asyncpg
 
 from ingestion.adapters.bounded_rows import fetch_bounded
 from ingestion.adapters.document_evidence import find_evidence
-from ingestion.adapters.document_search import POSSIBLE_DUPLICATES, TRADE_MARKS, build_search
+from ingestion.adapters.document_search import LEDGER_STATES, POSSIBLE_DUPLICATES, build_search
 from ingestion.domain.views import build_attachment_view, build_document_view
 from ingestion.ports.documents import DocumentFilter, StoredContent
 from mailroom_common.postgres import acquire_session
 
 _FIND = f"""
-    select document.*, {POSSIBLE_DUPLICATES}, {TRADE_MARKS} from ingestion.document
+    select document.*, {POSSIBLE_DUPLICATES}, {LEDGER_STATES} from ingestion.document
     where document_id = $1 and tenant_id = $2
 """  # noqa: S608  # a constant
 # One sender may have sent the same content a hundred thousand times, 500 times with each mail.

@@ -6,8 +6,8 @@ from typing import Any
 
 import asyncpg
 
-from ingestion.adapters.document_search import POSSIBLE_DUPLICATES, TRADE_MARKS, index_document
-from ingestion.adapters.trade_ledger import read_trade_marks
+from ingestion.adapters.document_search import LEDGER_STATES, POSSIBLE_DUPLICATES, index_document
+from ingestion.adapters.trade_ledger import read_ledger_states
 from ingestion.domain.document import (
     FINAL_STATUSES,
     AttachmentId,
@@ -35,9 +35,9 @@ _INSERT_DOCUMENT = """
     returning *
 """
 # The lock: either a finisher holds it, and then we see the final state; or it comes after us and reads our intake.
-_LOCK_DOCUMENT = "select * from ingestion.document where doc_source_id = $1 and content_sha256 = $2 for update"
+_LOCK_DOCUMENT = "select * from ingestion.document where doc_source_id = $1 and content_sha256 = $2 for no key update"
 _MOVE_TO_LIVE_LANE = "update ingestion.document set is_backfill = false where document_id = $1"
-_LOCK_KNOWN_DOCUMENT = "select * from ingestion.document where document_id = $1 for update"
+_LOCK_KNOWN_DOCUMENT = "select * from ingestion.document where document_id = $1 for no key update"
 _INSERT_INTAKE = """
     insert into ingestion.intake (attachment_id, document_id, tenant_id, doc_source_id, provider, message_id,
                                   internet_message_id, part_path, filename, detected_content_type, size_bytes,
@@ -57,7 +57,7 @@ _FIND_INTAKE = """
 """
 _INSERT_EVENT = "insert into ingestion.document_event (tenant_id, document_id, document) values ($1, $2, $3)"
 _FIND_OTHERS = f"""
-    select {POSSIBLE_DUPLICATES}, {TRADE_MARKS} from ingestion.document where document_id = $1
+    select {POSSIBLE_DUPLICATES}, {LEDGER_STATES} from ingestion.document where document_id = $1
 """  # noqa: S608  # ours
 
 
@@ -123,7 +123,7 @@ class PgIntakeStore:
             tenant_id=attachment.tenant_id,
             doc_source_id=attachment.doc_source_id,
             outcome=read_outcome(document),
-            trade_marks=await read_trade_marks(conn, document),
+            ledger_states=await read_ledger_states(conn, document),
             number=document["result_number"],
             attempt=document["attempts"],
             occurred_at=self._clock(),

@@ -10,13 +10,13 @@ import asyncpg
 
 from ingestion.adapters.claim_turns import ClaimTurns
 from ingestion.adapters.document_evidence import write_evidence
-from ingestion.adapters.document_history import keep_proposal, keep_standing_version
-from ingestion.adapters.document_intakes import iterate_intakes
+from ingestion.adapters.document_history import keep_current_version, keep_proposal
 from ingestion.adapters.document_passwords import find_password, settle_passwords
+from ingestion.adapters.document_results import append_results
 from ingestion.adapters.intakes import append_document_event, read_outcome
 from ingestion.adapters.rereads import request_soon
 from ingestion.adapters.supplier_accounts import check_supplier_account
-from ingestion.adapters.trade_ledger import read_trade_marks, record_trades
+from ingestion.adapters.trade_ledger import record_trades
 from ingestion.domain.archive import is_archived
 from ingestion.domain.document import (
     FINAL_STATUSES,
@@ -28,13 +28,11 @@ from ingestion.domain.document import (
 )
 from ingestion.domain.lanes import Lane
 from ingestion.domain.reasons import ReviewReason
-from ingestion.domain.result import TradeMarks, build_result
 from ingestion.ports.events import Channel
 from mailroom_common.events import Profile, ResultStatus
 from mailroom_common.outbox import Outbox
 from mailroom_common.postgres import DatabaseSession, acquire_session, open_transaction
 from mailroom_common.tokens.sealing import SealingKeys
-from mailroom_common.topics import INGESTION_RESULTS
 
 # A claimed document is claimable again when its lease has ended, which is what a crash leaves behind. `skip locked`:
 # claims at the same moment take different documents, and none waits for a document that is being finished. A final
@@ -66,8 +64,10 @@ _RENEW = """
     where document_id = $1 and lease_token = $2
     returning document_id
 """
-# For update, and before the outcome is written: a takeover between a plain look and the update would be overwritten.
-_LOCK_IF_HELD = "select * from ingestion.document where document_id = $1 and lease_token = $2 for update"
+# Locked, and before the outcome is written: a takeover between a plain look and the update would be overwritten. No
+# lock on a document is one on its key: who holds the ledger refers to other documents, and must not wait for one that
+# is finished, which waits for the ledger.
+_LOCK_IF_HELD = "select * from ingestion.document where document_id = $1 and lease_token = $2 for no key update"
 _FINISH = """
     update ingestion.document
     set status = $2, skip_reason = $3, review_reason = $4, document_type = $5, extraction = $6, confidence = $7,
@@ -192,7 +192,7 @@ class PgDocumentLeases:
             # else says that there was another reading.
             is_changed = outcome != former
             if former is not None and is_changed:
-                await keep_standing_version(conn, lease.document_id)
+                await keep_current_version(conn, lease.document_id)
             (document,) = await conn.fetch(
                 _FINISH,
                 lease.document_id,
@@ -210,9 +210,7 @@ class PgDocumentLeases:
             if held["review_decision"] is None:
                 await write_evidence(conn, lease.document_id, outcome, is_changed=is_changed)
             await record_trades(conn, document)
-            marks = await read_trade_marks(conn, document)
-            async for intake in iterate_intakes(conn, lease.document_id):
-                await self._append_result(conn, lease, outcome, intake, document["result_number"], marks)
+            await append_results(conn, self._outbox, document, self._clock())
             if is_changed:
                 await append_document_event(conn, document)
             if former is not None:
@@ -220,30 +218,6 @@ class PgDocumentLeases:
                 if held["review_decision"] is not None and not lease.is_decided and _needs_copy(lease, outcome):
                     await request_soon(conn, lease.document_id)  # decided meanwhile: this reading did not know
             return outcome
-
-    async def _append_result(
-        self,
-        conn: DatabaseSession,
-        lease: DocumentLease,
-        outcome: DocumentOutcome,
-        intake: Any,
-        number: int,
-        trade_marks: TradeMarks,
-    ) -> None:
-        event = build_result(
-            attachment_id=AttachmentId(intake["attachment_id"]),
-            document_id=lease.document_id,
-            message_id=intake["message_id"],
-            tenant_id=intake["tenant_id"],
-            doc_source_id=intake["doc_source_id"],
-            outcome=outcome,
-            trade_marks=trade_marks,
-            number=number,
-            attempt=lease.attempt,
-            occurred_at=self._clock(),
-        )
-        # In the transaction of the state, under the lock of the document's row (design 5.6).
-        await self._outbox.append_record(conn, INGESTION_RESULTS, lease.document_id, event, aggregate=lease.document_id)
 
     async def release_document(
         self, lease: DocumentLease, *, not_before: datetime, error: str, count_attempt: bool

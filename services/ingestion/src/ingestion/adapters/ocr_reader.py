@@ -103,10 +103,10 @@ def _decode_line(page: Any, top: Any, height: Any, cells: Any, *, pages: frozens
     for text, left, right, confidences in cells:
         if not all(0 <= confidence <= 1 for confidence in confidences) or len(confidences) != len(text.split()):
             raise ValueError("our reader does not answer so")
-        each = tuple(min(float(confidence), _CERTAIN_AT_MOST) for confidence in confidences)
+        each = tuple(min(float(confidence), _MAX_CERTAIN) for confidence in confidences)
         decoded.append(TextCell(text, float(left), float(right), min(each, default=0.0), each))
     return TextLine(_decode_page(page, pages), float(top), float(height), tuple(decoded))
 
 
 # 1 is what a text layer says.
-_CERTAIN_AT_MOST = 0.999
+_MAX_CERTAIN = 0.999

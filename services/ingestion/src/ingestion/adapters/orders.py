@@ -8,8 +8,7 @@ import asyncpg
 
 from ingestion.adapters.list_statement import build_list_statement
 from ingestion.adapters.trade_ledger import lock_ledger, request_matching
-from ingestion.domain.order_views import build_order_view
-from ingestion.domain.pending_order import ORDER_FIELDS, OrderTerms
+from ingestion.domain.pending_order import ORDER_FIELDS, OrderTerms, build_order_view
 from ingestion.domain.trade_matching import list_instrument_keys
 from ingestion.ports.orders import OrderFilter, StoredOrders
 from ingestion.ports.reviews import StaleVersion
@@ -17,7 +16,7 @@ from ingestion.ports.trades import TradeDecisionRefused
 from mailroom_common.postgres import DatabaseSession, acquire_session, open_transaction
 
 _BATCH = 500
-_MOST_TRADES = 100
+_MAX_TRADES = 100
 
 _VALUES = ORDER_FIELDS[1:]  # what may change of an order: all but the id that its sender gave it
 _LIST = "select * from ingestion.pending_order"
@@ -38,17 +37,18 @@ _FIND_BY_EXTERNAL_ID = "select * from ingestion.pending_order where external_id 
 _LIST_TRADE_IDS = "select trade_id from ingestion.trade where order_id = $1 and tenant_id = $2 order by seq limit $3"
 _DELETE = "delete from ingestion.pending_order where order_id = $1"
 # Also where a person named it: there is nothing left that the trade could be of.
-_FORGET = """
+_UNLINK_TRADES = """
     update ingestion.trade
-    set order_match = 'unmatched', order_id = null, decided_order_id = null, version = version + 1, updated_at = now()
+    set order_match = 'unmatched', order_id = null, decided_order_id = null, version = version + 1,
+        updated_at = clock_timestamp()
     where tenant_id = $2 and (order_id = any($1) or decided_order_id = any($1))
 """
 _FIND_TRADE = "select * from ingestion.trade where trade_id = $1 and tenant_id = $2"
-_NAME_ORDER = """
+_LINK_TRADE = """
     update ingestion.trade
     set decided_order_id = $2, order_id = coalesce($2, order_id),
         order_match = case when $2::text is null then order_match else 'decided' end,
-        order_candidates = null, version = version + 1, updated_at = now()
+        order_candidates = null, version = version + 1, updated_at = clock_timestamp()
     where trade_id = $1
 """
 
@@ -89,7 +89,7 @@ class PgPendingOrders:
             row = await conn.fetchrow(statement, name, tenant_id)
             if row is None:
                 return None
-            trades = await conn.fetch(_LIST_TRADE_IDS, row["order_id"], tenant_id, _MOST_TRADES)
+            trades = await conn.fetch(_LIST_TRADE_IDS, row["order_id"], tenant_id, _MAX_TRADES)
         return {**build_order_view(dict(row)), "trades": [trade["trade_id"] for trade in trades]}
 
     async def delete_order(self, tenant_id: str, order_id: str) -> dict[str, Any] | None:
@@ -98,14 +98,14 @@ class PgPendingOrders:
             row = await conn.fetchrow(_FIND, order_id, tenant_id)
             if row is None:
                 return None
-            trades = await conn.fetch(_LIST_TRADE_IDS, order_id, tenant_id, _MOST_TRADES)
-            # Before the last order of a tenant is gone: without any nothing is asked for.
+            trades = await conn.fetch(_LIST_TRADE_IDS, order_id, tenant_id, _MAX_TRADES)
+            # Before the last order of a tenant is deleted: without any order no matching is requested.
             await request_matching(conn, tenant_id, {(row["direction"], key) for key in row["instrument_keys"]})
-            await conn.execute(_FORGET, [order_id], tenant_id)
+            await conn.execute(_UNLINK_TRADES, [order_id], tenant_id)
             await conn.execute(_DELETE, order_id)
             return {**build_order_view(dict(row)), "trades": [trade["trade_id"] for trade in trades]}
 
-    async def name_order(self, tenant_id: str, trade_id: str, order_id: str | None, *, version: int) -> bool:
+    async def link_trade(self, tenant_id: str, trade_id: str, order_id: str | None, *, version: int) -> bool:
         async with open_transaction(self._pool) as conn:
             await lock_ledger(conn, tenant_id)
             trade = await conn.fetchrow(_FIND_TRADE, trade_id, tenant_id)
@@ -114,14 +114,14 @@ class PgPendingOrders:
             if trade["version"] != version:
                 raise StaleVersion(trade["version"])
             await _require_order(conn, tenant_id, trade, order_id)
-            await conn.execute(_NAME_ORDER, trade_id, order_id)
+            await conn.execute(_LINK_TRADE, trade_id, order_id)
             direction = trade["fields"]["direction"]
             await request_matching(conn, tenant_id, {(direction, key) for key in trade["instrument_keys"]})
             return True
 
 
 async def _store_batch(conn: DatabaseSession, tenant_id: str, orders: Sequence[OrderTerms]) -> tuple[int, int]:
-    """How many were new, and how many say something else now."""
+    """How many were new, and how many were changed."""
     rows = await conn.fetch(_LIST_KNOWN, tenant_id, [order.external_id for order in orders])
     known = {row["external_id"]: row for row in rows}
     new = [order for order in orders if order.external_id not in known]
@@ -134,15 +134,16 @@ async def _store_batch(conn: DatabaseSession, tenant_id: str, orders: Sequence[O
     await conn.executemany(
         _UPDATE, [(row["order_id"], _list_keys(order), *_list_values(order)) for row, order in changed]
     )
-    # Of another security by now: its trades are looked for anew, and it has none meanwhile.
+    # Of another security now: it has no trades until it is matched again.
     moved = [
         row["order_id"]
         for row, order in changed
         if (row["direction"], row["instrument_keys"]) != (order.direction.value, _list_keys(order))
     ]
-    await conn.execute(_FORGET, moved, tenant_id)
-    said = [*new, *(order for _, order in changed)]
-    securities = {(order.direction.value, key) for order in said for key in _list_keys(order)}
+    if moved:
+        await conn.execute(_UNLINK_TRADES, moved, tenant_id)
+    stored = [*new, *(order for _, order in changed)]
+    securities = {(order.direction.value, key) for order in stored for key in _list_keys(order)}
     securities |= {(row["direction"], key) for row, _ in changed for key in row["instrument_keys"]}
     await request_matching(conn, tenant_id, securities)
     return len(new), len(changed)

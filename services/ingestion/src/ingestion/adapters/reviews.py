@@ -8,27 +8,24 @@ from typing import Any
 import asyncpg
 
 from ingestion.adapters.bounded_rows import fetch_bounded
-from ingestion.adapters.document_history import find_newest_reading, insert_decision, keep_standing_version
-from ingestion.adapters.document_intakes import iterate_intakes
+from ingestion.adapters.document_history import find_newest_reading, insert_decision, keep_current_version
+from ingestion.adapters.document_results import append_results
 from ingestion.adapters.intakes import append_document_event, read_outcome
 from ingestion.adapters.rereads import request_soon
 from ingestion.adapters.supplier_accounts import check_supplier_account, lock_supplier
 from ingestion.adapters.templates import teach_decision
-from ingestion.adapters.trade_ledger import read_trade_marks, record_trades
+from ingestion.adapters.trade_ledger import record_trades
 from ingestion.domain.archive import is_archived
-from ingestion.domain.document import AttachmentId, DocumentId
-from ingestion.domain.result import build_result
 from ingestion.domain.review import Decision, HistoryKind, Review, ReviewRefused, decide, is_reviewable
 from ingestion.domain.views import build_history_view
 from ingestion.ports.reviews import StaleVersion
 from mailroom_common.events import Profile, ResultStatus
 from mailroom_common.outbox import Outbox
 from mailroom_common.postgres import DatabaseSession, acquire_session, open_transaction
-from mailroom_common.topics import INGESTION_RESULTS
 
 # The lock that whoever finishes a reading takes too: of a reading and a review at the same time the later one sees what
 # the earlier one made of the document.
-_LOCK = "select * from ingestion.document where document_id = $1 and tenant_id = $2 for update"
+_LOCK = "select * from ingestion.document where document_id = $1 and tenant_id = $2 for no key update"
 _DECIDE = """
     update ingestion.document
     set status = $2, skip_reason = $3, review_reason = $4, document_type = $5, extraction = $6, confidence = $7,
@@ -44,15 +41,15 @@ _LIST = """
     order by entry_id desc limit $4
 """
 # What was read first and still stands, as the entry that it becomes once another version replaces it.
-_STANDING = """
+_CURRENT = """
     select result_number as version, 'read' as kind, status, coalesce(skip_reason, review_reason) as reason,
            document_type, extraction, confidence, reader, null as changes, null as comment, null as reviewer,
            null as api_key_id, updated_at as recorded_at
-    from ingestion.document standing
+    from ingestion.document current
     where document_id = $1 and tenant_id = $2 and status not in ('pending', 'processing')
       and review_decision is null and not exists (
         select from ingestion.document_history entry
-        where entry.document_id = standing.document_id and entry.version = standing.result_number
+        where entry.document_id = current.document_id and entry.version = current.result_number
           and entry.kind <> 'proposed')
 """
 
@@ -67,22 +64,22 @@ class PgReviews:
 
     async def decide_document(self, tenant_id: str, document_id: str, review: Review) -> bool:
         async with open_transaction(self._pool) as conn:
-            standing = await conn.fetchrow(_LOCK, document_id, tenant_id)
-            if standing is None:
+            current = await conn.fetchrow(_LOCK, document_id, tenant_id)
+            if current is None:
                 return False
-            if standing["result_number"] != review.version:
-                raise StaleVersion(standing["result_number"])
-            if not is_reviewable(ResultStatus(standing["status"])):
+            if current["result_number"] != review.version:
+                raise StaleVersion(current["result_number"])
+            if not is_reviewable(ResultStatus(current["status"])):
                 raise ReviewRefused("It is not read yet.")
-            await keep_standing_version(conn, document_id)
-            decision = await _check_account(conn, tenant_id, await _decide(conn, standing, review))
+            await keep_current_version(conn, document_id)
+            decision = await _check_account(conn, tenant_id, await _decide(conn, current, review))
             decided = await _write_decision(conn, document_id, decision)
             await insert_decision(conn, decided, decision, review)
-            await teach_decision(conn, standing, decided, decision)
+            await teach_decision(conn, current, decided, decision)
             await record_trades(conn, decided)
             await append_results(conn, self._outbox, decided, self._clock())
             await append_document_event(conn, decided)
-            if _is_archived_now(standing, decided):
+            if _is_archived_now(current, decided):
                 # The copy is the worker's to write, and the decision stands whatever it reads.
                 await request_soon(conn, document_id)
             return True
@@ -93,18 +90,18 @@ class PgReviews:
         async with acquire_session(self._pool) as conn:
             if await conn.fetchrow(_FIND, document_id, tenant_id) is None:
                 return None
-            standing = [] if before is not None else await conn.fetch(_STANDING, document_id, tenant_id)
+            current = [] if before is not None else await conn.fetch(_CURRENT, document_id, tenant_id)
         rows, has_more = await fetch_bounded(self._pool, _LIST, document_id, tenant_id, before, limit + 1)
         page = rows[:limit]
         has_more = has_more or len(rows) > limit
-        views = [build_history_view(dict(row)) for row in (*standing, *page)]
+        views = [build_history_view(dict(row)) for row in (*current, *page)]
         return views, page[-1]["entry_id"] if has_more else None
 
 
-def _is_archived_now(standing: Any, decided: Any) -> bool:
+def _is_archived_now(current: Any, decided: Any) -> bool:
     """Whether the decision gives the document a copy in the archive that its status had none of until then."""
     profile, content_type = Profile(decided["profile"]), decided["content_type"]
-    before, after = read_outcome(standing), read_outcome(decided)
+    before, after = read_outcome(current), read_outcome(decided)
     return (
         after.archive_path is None
         and not is_archived(profile, before, content_type)
@@ -112,31 +109,10 @@ def _is_archived_now(standing: Any, decided: Any) -> bool:
     )
 
 
-async def append_results(conn: DatabaseSession, outbox: Outbox, document: Any, occurred_at: datetime) -> None:
-    """The result of each attachment, as the document's row says now, under the lock of that row."""
-    trade_marks = await read_trade_marks(conn, document)
-    async for intake in iterate_intakes(conn, document["document_id"]):
-        event = build_result(
-            attachment_id=AttachmentId(intake["attachment_id"]),
-            document_id=DocumentId(document["document_id"]),
-            message_id=intake["message_id"],
-            tenant_id=intake["tenant_id"],
-            doc_source_id=intake["doc_source_id"],
-            outcome=read_outcome(document),
-            trade_marks=trade_marks,
-            number=document["result_number"],
-            attempt=document["attempts"],
-            occurred_at=occurred_at,
-        )
-        await outbox.append_record(
-            conn, INGESTION_RESULTS, document["document_id"], event, aggregate=document["document_id"]
-        )
-
-
-async def _decide(conn: DatabaseSession, standing: Any, review: Review) -> Decision:
-    reading = await find_newest_reading(conn, standing["document_id"])
+async def _decide(conn: DatabaseSession, current: Any, review: Review) -> Decision:
+    reading = await find_newest_reading(conn, current["document_id"])
     read = {} if reading is None else {**(reading.extraction or {}), "document_type": reading.document_type}
-    return decide(review, read_outcome(standing), profile=Profile(standing["profile"]), read=read)
+    return decide(review, read_outcome(current), profile=Profile(current["profile"]), read=read)
 
 
 async def _check_account(conn: DatabaseSession, tenant_id: str, decision: Decision) -> Decision:

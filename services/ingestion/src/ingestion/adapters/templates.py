@@ -21,7 +21,7 @@ from ingestion.domain.review import Decision, HistoryKind
 from mailroom_common.events import Profile, ResultStatus
 from mailroom_common.postgres import DatabaseSession, acquire_session, open_transaction
 
-_MAX_ALIKE = 5  # so many are tried on a page
+_MAX_SIMILAR = 5  # so many are tried on a page
 _MAX_ATTEMPTS = 5
 _LEASE = timedelta(minutes=2)  # longer than the parser process may take
 # Exact already: there is nothing to learn.
@@ -83,7 +83,7 @@ class PgTemplates:
 
     async def find_templates(self, tenant_id: str, features: Sequence[int]) -> Sequence[StoredTemplate]:
         async with acquire_session(self._pool) as conn:
-            rows = await conn.fetch(_FIND, tenant_id, compute_marks(features), _MAX_ALIKE)
+            rows = await conn.fetch(_FIND, tenant_id, compute_marks(features), _MAX_SIMILAR)
         return [
             StoredTemplate(TemplateId(row["template_id"]), LayoutTemplate.from_json(row["template"])) for row in rows
         ]
@@ -112,14 +112,14 @@ class PgTemplates:
             await conn.execute(_DELETE_OLDEST, lesson.tenant_id, self._max_templates)
 
 
-async def teach_decision(conn: DatabaseSession, standing: Any, decided: Any, decision: Decision) -> None:
+async def teach_decision(conn: DatabaseSession, current: Any, decided: Any, decision: Decision) -> None:
     """In the transaction of a decision: drop the template that it contradicts, and ask for another lesson.
 
-    `standing` is the document's row as the reviewer saw it, `decided` as the decision made it.
+    `current` is the document's row as the reviewer saw it, `decided` as the decision made it.
     """
     if Profile(decided["profile"]) is not Profile.INVOICE:
         return
-    evidence = (standing["extraction"] or {}).get(TEMPLATE_EVIDENCE) or {}
+    evidence = (current["extraction"] or {}).get(TEMPLATE_EVIDENCE) or {}
     contradicted = {change.field for change in decision.changes} & set(evidence.get("fields", ()))
     if contradicted:
         await conn.execute(_DELETE, evidence["id"], decided["tenant_id"])

@@ -10,43 +10,45 @@ from ingestion.domain.trade_ledger import (
     TradeJudgement,
     TradeState,
     align_trades,
+    judge_trades,
     read_stored_trade,
-    settle_trades,
 )
 from ingestion.domain.trade_matching import build_match_key, list_instrument_keys
 from ingestion.ports.events import Channel
 from mailroom_common.events import Profile, ResultStatus
 from mailroom_common.postgres import DatabaseSession
 
-# Taken after the document's row and never before it, so nobody waits in a circle; held to the end of the transaction.
+# Taken after the document's row and never before it, so that there is no deadlock; held to the end of the transaction.
 # Of two documents that state one trade at the same moment the later one finds the earlier one's rows.
 _LOCK_LEDGER = "select pg_advisory_xact_lock(hashtextextended('ingestion.trade:' || $1, 0))"
-_OF_DOCUMENT = """
+# `updated_at` is by the clock, under that lock: whoever asks for what changed since the last change that it knows
+# misses nothing. By `now()` a transaction that began sooner and ended later would write times that were passed already.
+_LIST_BY_DOCUMENT = """
     select trade_id, match_key, fields from ingestion.trade where document_id = $1 order by position
 """
 _DELETE = "delete from ingestion.trade where trade_id = any($1)"
 _STORE = """
     insert into ingestion.trade (trade_id, tenant_id, doc_source_id, document_id, document_type, content_sha256,
                                  position, match_key, fields, is_cancellation, isin, trade_date, confirmed_seq, state,
-                                 instrument_keys)
+                                 instrument_keys, updated_at)
     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
-            case when $13 then nextval('ingestion.trade_confirmation') end, $14, $15)
+            case when $13 then nextval('ingestion.trade_confirmation') end, $14, $15, clock_timestamp())
     on conflict (trade_id) do update
     set position = excluded.position, document_type = excluded.document_type, match_key = excluded.match_key,
         fields = excluded.fields, is_cancellation = excluded.is_cancellation, isin = excluded.isin,
         trade_date = excluded.trade_date, instrument_keys = excluded.instrument_keys,
         confirmed_seq = case when $13 then coalesce(trade.confirmed_seq, excluded.confirmed_seq) end,
-        version = trade.version + 1, updated_at = now()
+        version = trade.version + 1, updated_at = clock_timestamp()
     where (trade.position, trade.document_type, trade.fields) is distinct from
               (excluded.position, excluded.document_type, excluded.fields)
        or (trade.confirmed_seq is not null) <> $13
 """
-_LIST_ALIKE = """
-    select alike.* from unnest($2::text[]) as wanted(match_key) cross join lateral (
+_LIST_SIMILAR = """
+    select candidate.* from unnest($2::text[]) as wanted(match_key) cross join lateral (
         select * from ingestion.trade
         where trade.tenant_id = $1 and trade.match_key = wanted.match_key
         order by confirmed_seq, seq limit $3
-    ) as alike
+    ) as candidate
 """
 # Of a key with more than that: the trades of one document, and those that people have decided about.
 _LIST_LATER = """
@@ -61,37 +63,40 @@ _LIST_DECISIONS = """
     select trade_id, other_trade_id, decision from ingestion.trade_decision
     where trade_id = any($1) order by entry_id
 """
-_SETTLE = """
+_WRITE_JUDGEMENTS = """
     update ingestion.trade
-    set state = settled.state, duplicate_of = settled.duplicate_of, cancelled_by = settled.cancelled_by,
-        cancels = settled.cancels, version = version + 1, updated_at = now()
+    set state = judged.state, duplicate_of = judged.duplicate_of, cancelled_by = judged.cancelled_by,
+        cancels = judged.cancels, version = version + 1, updated_at = clock_timestamp()
     from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[])
-        as settled(trade_id, state, duplicate_of, cancelled_by, cancels)
-    where trade.trade_id = settled.trade_id
+        as judged(trade_id, state, duplicate_of, cancelled_by, cancels)
+    where trade.trade_id = judged.trade_id
       and (trade.state, trade.duplicate_of, trade.cancelled_by, trade.cancels)
-          is distinct from (settled.state, settled.duplicate_of, settled.cancelled_by, settled.cancels)
+          is distinct from (judged.state, judged.duplicate_of, judged.cancelled_by, judged.cancels)
     returning document_id, instrument_keys, fields ->> 'direction' as direction
 """
 _REQUEST_ANNOUNCEMENTS = "insert into ingestion.trade_announcement (document_id) select unnest($1::text[])"
 _REQUEST_MATCHING = """
     insert into ingestion.order_match_request (tenant_id, direction, instrument_key)
     select $1, direction, instrument_key from unnest($2::text[], $3::text[]) as wanted(direction, instrument_key)
-    where exists (select from ingestion.pending_order where tenant_id = $1)
+    where exists (select from ingestion.pending_order where tenant_id = $1) and not exists (
+        select from ingestion.order_match_request waiting
+        where waiting.tenant_id = $1 and waiting.direction = wanted.direction
+          and waiting.instrument_key = wanted.instrument_key)
 """
-_MARK_NAMES = ("trade_id", "state", "duplicate_of", "cancelled_by")
-_MARKS = """
+_STATE_COLUMNS = ("trade_id", "state", "duplicate_of", "cancelled_by")
+_LIST_STATES = """
     select position, trade_id, state, duplicate_of, cancelled_by from ingestion.trade where document_id = $1
 """
-_MOST_ALIKE_READ = 2000
+_MAX_SIMILAR_READ = 2000
 
 
 async def record_trades(conn: DatabaseSession, document: Any) -> None:
-    """Bring the ledger up to what the document says, in the transaction that changed it. `document` is its row as it is
-    from now on, which this transaction has locked."""
+    """Write the document's trades to the ledger, in the transaction that changed the document. `document` is its new
+    row, which this transaction has locked."""
     if document["profile"] != Profile.CONTRACT_NOTE:
         return
     trades = _list_trades(document)
-    known = await conn.fetch(_OF_DOCUMENT, document["document_id"])
+    known = await conn.fetch(_LIST_BY_DOCUMENT, document["document_id"])
     if not trades and not known:
         return
     await lock_ledger(conn, document["tenant_id"])
@@ -101,7 +106,7 @@ async def record_trades(conn: DatabaseSession, document: Any) -> None:
     if trades:
         await conn.executemany(_STORE, _build_rows(document, trades, ids))
     keys = {row["match_key"] for row in known} | {build_match_key(trade) for trade in trades}
-    await settle_alike(conn, document["tenant_id"], keys, announced=document["document_id"])
+    await judge_similar_trades(conn, document["tenant_id"], keys, current_document_id=document["document_id"])
     stated = [read_stored_trade(row["fields"]) for row in known] + trades
     securities = {(trade.direction, key) for trade in stated for key in list_instrument_keys(trade)}
     await request_matching(conn, document["tenant_id"], securities)
@@ -111,50 +116,50 @@ async def lock_ledger(conn: DatabaseSession, tenant_id: str) -> None:
     await conn.execute(_LOCK_LEDGER, tenant_id)
 
 
-async def settle_alike(
-    conn: DatabaseSession, tenant_id: str, match_keys: Iterable[str], *, announced: str | None = None
+async def judge_similar_trades(
+    conn: DatabaseSession, tenant_id: str, match_keys: Iterable[str], *, current_document_id: str | None = None
 ) -> None:
-    """Judge anew all trades of a tenant that share one of the keys, under the lock of its ledger. The results of other
-    documents whose trades are something else now are told again; `announced` is the one that this transaction tells.
-    """
-    alike = await _list_alike(conn, tenant_id, match_keys, announced)
-    decisions = await conn.fetch(_LIST_DECISIONS, [row["trade_id"] for rows in alike.values() for row in rows])
+    """Judge all trades of a tenant that share one of the keys again, under the lock of its ledger. Documents whose
+    trades change get new results; that of `current_document_id` is published by this transaction anyway."""
+    similar = await _list_similar_rows(conn, tenant_id, match_keys, current_document_id)
+    decisions = await conn.fetch(_LIST_DECISIONS, [row["trade_id"] for rows in similar.values() for row in rows])
     same, distinct = _read_decisions(decisions)
-    settled: dict[str, TradeJudgement] = {}
-    for rows in alike.values():
-        settled |= settle_trades([_read_entry(row, same, distinct) for row in rows])
-    if not settled:
+    judged: dict[str, TradeJudgement] = {}
+    for rows in similar.values():
+        judged |= judge_trades([_read_entry(row, same, distinct) for row in rows])
+    if not judged:
         return
-    changed = await conn.fetch(_SETTLE, *_build_columns(settled))
+    changed = await conn.fetch(_WRITE_JUDGEMENTS, *_build_columns(judged))
     await request_matching(
         conn, tenant_id, {(row["direction"], key) for row in changed for key in row["instrument_keys"]}
     )
-    if others := sorted({row["document_id"] for row in changed} - {announced}):
+    if others := sorted({row["document_id"] for row in changed} - {current_document_id}):
         await conn.execute(_REQUEST_ANNOUNCEMENTS, others)
         await conn.execute("select pg_notify($1, '')", Channel.TRADES_CHANGED.value)
 
 
-async def _list_alike(
+async def _list_similar_rows(
     conn: DatabaseSession, tenant_id: str, match_keys: Iterable[str], document_id: str | None
 ) -> dict[str, list[Any]]:
     """By their key. Of one that very many trades have (a sender may state as many as he likes) those that are there
     first, and beside them those of the document and those that people have decided about: none of these may wait for
     ever without a state of its own."""
-    alike: dict[str, list[Any]] = {}
-    for row in await conn.fetch(_LIST_ALIKE, tenant_id, sorted(match_keys), _MOST_ALIKE_READ):
-        alike.setdefault(row["match_key"], []).append(row)
-    full = [key for key, rows in alike.items() if len(rows) >= _MOST_ALIKE_READ]
+    similar: dict[str, list[Any]] = {}
+    for row in await conn.fetch(_LIST_SIMILAR, tenant_id, sorted(match_keys), _MAX_SIMILAR_READ):
+        similar.setdefault(row["match_key"], []).append(row)
+    full = [key for key, rows in similar.items() if len(rows) >= _MAX_SIMILAR_READ]
     if full:
-        known = [row["trade_id"] for key in full for row in alike[key]]
-        for row in await conn.fetch(_LIST_LATER, tenant_id, full, document_id, known, _MOST_ALIKE_READ):
-            alike[row["match_key"]].append(row)
-    return alike
+        known = [row["trade_id"] for key in full for row in similar[key]]
+        for row in await conn.fetch(_LIST_LATER, tenant_id, full, document_id, known, _MAX_SIMILAR_READ):
+            similar[row["match_key"]].append(row)
+    return similar
 
 
 async def request_matching(
     conn: DatabaseSession, tenant_id: str, securities: Collection[tuple[str | None, str]]
 ) -> None:
-    """Have the pending orders of a security matched anew, by a worker. `securities` are direction and a key of it."""
+    """Ask a worker to match the pending orders of securities again, once however often it is asked for: ten thousand
+    orders may be of a few. `securities` are pairs of direction and instrument key. Under the lock of the ledger."""
     wanted = sorted((direction, key) for direction, key in securities if direction is not None)
     if wanted:
         await conn.execute(
@@ -163,16 +168,16 @@ async def request_matching(
         await conn.execute("select pg_notify($1, '')", Channel.TRADES_CHANGED.value)
 
 
-async def read_trade_marks(conn: DatabaseSession, document: Any) -> dict[int, Mapping[str, Any]]:
-    """What each trade of a document is in the ledger, by its place in the document."""
+async def read_ledger_states(conn: DatabaseSession, document: Any) -> dict[int, Mapping[str, Any]]:
+    """The state of each trade of a document in the ledger, by its place in the document."""
     if document["profile"] != Profile.CONTRACT_NOTE:
         return {}
-    rows = await conn.fetch(_MARKS, document["document_id"])
-    return {row["position"]: {name: row[name] for name in _MARK_NAMES} for row in rows}
+    rows = await conn.fetch(_LIST_STATES, document["document_id"])
+    return {row["position"]: {name: row[name] for name in _STATE_COLUMNS} for row in rows}
 
 
 def _list_trades(document: Any) -> list[Trade]:
-    """Of a skipped document, also one that a person rejected, there are none."""
+    """None of a skipped document, nor of one that a person rejected."""
     if document["status"] == ResultStatus.SKIPPED:
         return []
     return [read_stored_trade(trade) for trade in (document["extraction"] or {}).get("trades", [])]
@@ -195,7 +200,7 @@ def _build_rows(document: Any, trades: Sequence[Trade], ids: Sequence[str | None
             None if trade.isin is None else trade.isin[:12].upper(),
             trade.trade_date,
             is_confirmed,
-            TradeState.UNCONFIRMED.value,  # until it is settled, in this transaction
+            TradeState.UNCONFIRMED.value,  # until it is judged, in this transaction
             list_instrument_keys(trade),
         )
         for position, (trade, trade_id) in enumerate(zip(trades, ids, strict=True))
@@ -227,9 +232,8 @@ def _read_entry(row: Any, same: Mapping[str, set[str]], distinct: Mapping[str, s
     )
 
 
-def _build_columns(settled: Mapping[str, TradeJudgement]) -> tuple[list[Any], ...]:
+def _build_columns(judged: Mapping[str, TradeJudgement]) -> tuple[list[Any], ...]:
     rows = [
-        (trade_id, one.state.value, one.duplicate_of, one.cancelled_by, one.cancels)
-        for trade_id, one in settled.items()
+        (trade_id, one.state.value, one.duplicate_of, one.cancelled_by, one.cancels) for trade_id, one in judged.items()
     ]
     return tuple(list(column) for column in zip(*rows, strict=True))

@@ -1,19 +1,20 @@
 """Trades of the ledger as the API asks for them: always of one tenant."""
 
 from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import asyncpg
 
 from ingestion.adapters.bounded_rows import fetch_bounded
 from ingestion.adapters.list_statement import build_list_statement
-from ingestion.adapters.trade_ledger import lock_ledger, settle_alike
+from ingestion.adapters.trade_ledger import judge_similar_trades, lock_ledger
 from ingestion.domain.trade_views import build_trade_decision_view, build_trade_view
 from ingestion.ports.reviews import StaleVersion
 from ingestion.ports.trades import TradeDecision, TradeDecisionRefused, TradeFilter
 from mailroom_common.postgres import DatabaseSession, acquire_session, open_transaction
 
-_MOST_STATEMENTS = 200
+_MAX_STATEMENTS = 200
 
 _LIST = "select *, octet_length(fields::text) as json_bytes from ingestion.trade"
 _FIND = "select * from ingestion.trade where trade_id = $1 and tenant_id = $2"
@@ -31,7 +32,44 @@ _DECIDE = """
     insert into ingestion.trade_decision (tenant_id, trade_id, other_trade_id, decision, comment, reviewer, api_key_id)
     values ($1, $2, $3, $4, $5, $6, $7)
 """
-_RAISE_VERSION = "update ingestion.trade set version = version + 1, updated_at = now() where trade_id = $1"
+_RAISE_VERSION = "update ingestion.trade set version = version + 1, updated_at = clock_timestamp() where trade_id = $1"
+
+_SEQ_BITS = 63
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_MAX_MICROSECONDS = timedelta(days=365_000) // _MICROSECOND
+
+
+def _list_order(wanted: TradeFilter) -> tuple[str, ...]:
+    """The columns by which the newest trades are first. What has a range is read in its order: those of a day of last
+    year lie behind all that were read since, and pages of them would go through those."""
+    if wanted.traded_from is not None or wanted.traded_to is not None:
+        return "trade_date", "seq"
+    return ("seq",) if wanted.changed_since is None else ("updated_at", "seq")
+
+
+def build_position(wanted: TradeFilter, last: Any) -> int:
+    """Where the page after `last` begins, as one number."""
+    match _list_order(wanted)[0]:
+        case "trade_date":
+            first: int = last["trade_date"].toordinal()
+        case "updated_at":
+            first = (last["updated_at"] - _EPOCH) // _MICROSECOND
+        case _:
+            first = 0
+    return (first << _SEQ_BITS) + int(last["seq"])
+
+
+def read_position(wanted: TradeFilter, position: int) -> tuple[Any, ...]:
+    """The values of the columns of the order. One of a list with other filters begins somewhere, and ends nothing."""
+    first, seq = position >> _SEQ_BITS, position % (1 << _SEQ_BITS)
+    match _list_order(wanted)[0]:
+        case "trade_date":
+            return date.fromordinal(min(max(first, 1), date.max.toordinal())), seq
+        case "updated_at":
+            return _EPOCH + min(first, _MAX_MICROSECONDS) * _MICROSECOND, seq
+        case _:
+            return (seq,)
 
 
 class PgTradeLedger:
@@ -43,11 +81,14 @@ class PgTradeLedger:
     async def list_trades(
         self, tenant_id: str, wanted: TradeFilter, *, before: int | None, limit: int
     ) -> tuple[list[dict[str, Any]], int | None]:
-        statement, values = build_list_statement(_LIST, tenant_id, _list_conditions(wanted, before), limit + 1)
+        statement, values = build_list_statement(
+            _LIST, tenant_id, _list_conditions(wanted, before), limit + 1, order=_list_order(wanted)
+        )
         rows, has_more = await fetch_bounded(self._pool, statement, *values)
         page = rows[:limit]
         has_more = has_more or len(rows) > limit
-        return [build_trade_view(dict(row)) for row in page], page[-1]["seq"] if has_more else None
+        following = build_position(wanted, page[-1]) if has_more else None
+        return [build_trade_view(dict(row)) for row in page], following
 
     async def find_trade(self, tenant_id: str, trade_id: str) -> dict[str, Any] | None:
         async with acquire_session(self._pool) as conn:
@@ -55,7 +96,7 @@ class PgTradeLedger:
             if row is None:
                 return None
             statements = await _list_statements(conn, row)
-            decisions = await conn.fetch(_DECISIONS, tenant_id, trade_id, _MOST_STATEMENTS)
+            decisions = await conn.fetch(_DECISIONS, tenant_id, trade_id, _MAX_STATEMENTS)
         return {
             **build_trade_view(dict(row)),
             "statements": [build_trade_view(dict(statement)) for statement in statements],
@@ -82,13 +123,13 @@ class PgTradeLedger:
                     decision.api_key_id,
                 )
             await conn.execute(_RAISE_VERSION, trade_id)
-            await settle_alike(conn, tenant_id, [row["match_key"]])
+            await judge_similar_trades(conn, tenant_id, [row["match_key"]])
             return True
 
 
 async def _list_statements(conn: DatabaseSession, row: Any) -> list[Any]:
     first = row["duplicate_of"] or row["trade_id"]
-    found = await conn.fetch(_STATEMENTS, row["tenant_id"], row["match_key"], first, _MOST_STATEMENTS)
+    found = await conn.fetch(_STATEMENTS, row["tenant_id"], row["match_key"], first, _MAX_STATEMENTS)
     return list(found)
 
 
@@ -111,11 +152,11 @@ async def _find_others(conn: DatabaseSession, row: Any, decision: TradeDecision)
 
 
 async def _find_usual_others(conn: DatabaseSession, row: Any, decision: TradeDecision) -> list[str]:
-    held_against = row["duplicate_of"] or row["cancels"] or row["cancelled_by"]
-    if held_against is None:
-        raise TradeDecisionRefused("The ledger holds it against no other trade: name one as other_trade_id.")
+    counterpart = row["duplicate_of"] or row["cancels"] or row["cancelled_by"]
+    if counterpart is None:
+        raise TradeDecisionRefused("The ledger names no other trade beside it: send one as other_trade_id.")
     if decision.is_same or row["duplicate_of"] is None:
-        return [held_against]
+        return [counterpart]
     # Of all that state it: whichever of them counts one day, this one is another trade.
     return [other["trade_id"] for other in await _list_statements(conn, row) if other["trade_id"] != row["trade_id"]]
 
@@ -131,4 +172,6 @@ def _list_conditions(wanted: TradeFilter, before: int | None) -> Iterator[tuple[
     yield "order_id = {}", wanted.order_id
     # Of trades that count; what no order was looked for yet has none.
     yield "state = 'counted' and coalesce(order_match, 'unmatched') = {}", wanted.order_match
-    yield "seq < {}", before
+    order = _list_order(wanted)
+    places = ", ".join("{}" for _ in order)
+    yield f"({', '.join(order)}) < ({places})", None if before is None else read_position(wanted, before)

@@ -1,13 +1,22 @@
 """Uploads by hand in Postgres: what is being written to the blob store, and the sweeper of what was cut off."""
 
+import asyncio
 from datetime import timedelta
 
 import asyncpg
 
+from ingestion.ports.housekeeping import SweptUpload
 from mailroom_common.blobs import BlobStore
+from mailroom_common.errors import Rejected, Unavailable
+from mailroom_common.logs import get_logger
+from mailroom_common.metrics import BLOB_DELETIONS_FAILED
 from mailroom_common.postgres import acquire_session, open_transaction
+from mailroom_common.retries import describe_error
+
+log = get_logger()
 
 _MAX_DURATION = timedelta(days=1)
+_MAX_DELETION_S = 30.0  # Postgres ends a transaction that is idle for a minute
 
 _START = "insert into ingestion.upload (attachment_id, blob_key) values ($1, $2)"
 _FINISH = "delete from ingestion.upload where attachment_id = $1"
@@ -15,9 +24,10 @@ _FIND_DOCUMENT = "select document_id from ingestion.intake where attachment_id =
 _LOCK_OLDEST = """
     select attachment_id, blob_key,
            exists (select from ingestion.intake where intake.attachment_id = upload.attachment_id) as is_recorded
-    from ingestion.upload where started_at < now() - $1::interval
+    from ingestion.upload where greatest(started_at, delete_failed_at) < now() - $1::interval
     order by started_at limit 1 for update of upload skip locked
 """
+_POSTPONE = "update ingestion.upload set delete_failed_at = now() where attachment_id = $1"
 
 
 class PgManualUploads:
@@ -45,12 +55,23 @@ class UploadSweeper:
         self._blobs = blobs
         self._max_duration = max_duration
 
-    async def sweep_upload(self) -> bool:
+    async def sweep_upload(self) -> SweptUpload | None:
         async with open_transaction(self._pool) as conn:
             row = await conn.fetchrow(_LOCK_OLDEST, self._max_duration)
             if row is None:
-                return False
-            if not row["is_recorded"]:
+                return None
+            swept = SweptUpload.RECORDED if row["is_recorded"] else await self._delete_blob(row)
+            await conn.execute(_POSTPONE if swept is SweptUpload.POSTPONED else _FINISH, row["attachment_id"])
+            return swept
+
+    async def _delete_blob(self, row: asyncpg.Record) -> SweptUpload:
+        try:
+            async with asyncio.timeout(_MAX_DELETION_S):
                 await self._blobs.delete_blob(row["blob_key"])
-            await conn.execute(_FINISH, row["attachment_id"])
-            return True
+        except (Unavailable, Rejected, TimeoutError) as error:
+            BLOB_DELETIONS_FAILED.labels("upload").inc()
+            # The store did not delete this blob, as one under a retention lock; it is tried again a day later.
+            log.warning("unfinished_upload_kept", attachment_id=row["attachment_id"], reason=describe_error(error))
+            return SweptUpload.POSTPONED
+        log.info("unfinished_upload_deleted", attachment_id=row["attachment_id"])
+        return SweptUpload.DELETED

@@ -99,12 +99,12 @@ def encode_cursor(position: int) -> str:
     return base64.urlsafe_b64encode(str(position).encode()).decode().rstrip("=")
 
 
-def decode_cursor(cursor: str) -> int:
+def decode_cursor(cursor: str, *, bits: int = 63) -> int:
     try:
         position = int(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
     except (ValueError, binascii.Error):
         position = -1
-    if not 0 <= position < 2**63:
+    if not 0 <= position < 2**bits:
         raise HTTPProblem(422, "The cursor is not one of ours")
     return position
 

@@ -11,12 +11,11 @@ from starlette.requests import ClientDisconnect
 from ingestion.api.documents import decode_cursor, encode_cursor
 from ingestion.api.order_fields import NewOrderRequest, parse_row
 from ingestion.api.trade_examples import ORDER_EXAMPLE, ORDERS_EXAMPLE, STORED_EXAMPLE, TRADE_EXAMPLE
-from ingestion.api.versions import parse_version
+from ingestion.api.versions import answer_refused_decision, parse_version
 from ingestion.domain.order_csv import OrderCSVReader
 from ingestion.domain.pending_order import OrderState, OrderTerms
 from ingestion.ports.orders import OrderFilter, PendingOrders
-from ingestion.ports.reviews import StaleVersion
-from ingestion.ports.trades import TradeDecisionRefused, TradeLedger
+from ingestion.ports.trades import TradeLedger
 from mailroom_common.api_requests import refuse_unknown_parameters
 from mailroom_common.auth import APIKeys, Caller, Role, require_role
 from mailroom_common.web import HTTPProblem, ListPage, describe_mistake
@@ -52,7 +51,7 @@ _BODY = {
 OrderId = Annotated[UUID, Path(description="Id of the pending order.")]
 
 
-class NamedOrder(BaseModel):
+class OrderLink(BaseModel):
     """`order_id` is the pending order that the trade executed; null: the rules find it again."""
 
     model_config = ConfigDict(extra="forbid")
@@ -124,21 +123,16 @@ def _add_decision(router: APIRouter, orders: PendingOrders, ledger: TradeLedger,
     operator = Annotated[Caller, Depends(require_role(keys, Role.OPERATOR))]
 
     @router.post("/trades/{trade_id}/order", summary="Say which order a trade executed", responses=TRADE_EXAMPLE)
-    async def name_order(
+    async def link_trade(
         trade_id: Annotated[UUID, Path(description="Id of the trade.")],
-        body: NamedOrder,
+        body: OrderLink,
         caller: operator,
         if_match: Annotated[str | None, Header(description="`version` of the trade that you saw.")] = None,
     ) -> dict[str, Any]:
         order_id = None if body.order_id is None else str(body.order_id)
         version = parse_version(if_match)
-        try:
-            found = await orders.name_order(caller.tenant_id, str(trade_id), order_id, version=version)
-        except StaleVersion as error:
-            detail = "Read it again and decide on what it says now."
-            raise HTTPProblem(412, "The trade was changed since you looked", detail, version=error.version) from error
-        except TradeDecisionRefused as error:
-            raise HTTPProblem(409, "The trade is not of this order", str(error)) from error
+        with answer_refused_decision("trade", "The trade is not of this order"):
+            found = await orders.link_trade(caller.tenant_id, str(trade_id), order_id, version=version)
         trade = await ledger.find_trade(caller.tenant_id, str(trade_id)) if found else None
         if trade is None:
             raise HTTPProblem(404, "There is no such trade")

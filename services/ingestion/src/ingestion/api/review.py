@@ -12,14 +12,14 @@ from stdnum import iban as stdnum_iban
 from ingestion.api.documents import DocumentId, decode_cursor, encode_cursor, not_found
 from ingestion.api.examples import DOCUMENT_EXAMPLE, HISTORY_EXAMPLE
 from ingestion.api.trade_fields import MAX_TRADES, CorrectedTrade
-from ingestion.api.versions import parse_version
+from ingestion.api.versions import answer_refused_decision, parse_version
 from ingestion.domain.invoice import Invoice, InvoiceLine, LineAmounts
-from ingestion.domain.review import Review, ReviewAction, ReviewRefused
+from ingestion.domain.review import Review, ReviewAction
 from ingestion.ports.documents import DocumentCatalog
-from ingestion.ports.reviews import DocumentReviews, StaleVersion
+from ingestion.ports.reviews import DocumentReviews
 from mailroom_common.api_requests import refuse_unknown_parameters
 from mailroom_common.auth import APIKeys, Caller, Role, require_role
-from mailroom_common.web import HTTPProblem, ListPage
+from mailroom_common.web import ListPage
 
 
 def _require_check_digits(text: str) -> str:
@@ -133,17 +133,8 @@ def build_review_router(catalog: DocumentCatalog, reviews: DocumentReviews, keys
         if_match: Annotated[str | None, Header(description="`version` of the document that you saw.")] = None,
     ) -> dict[str, Any]:
         review = body.to_review(parse_version(if_match), caller)
-        try:
+        with answer_refused_decision("document", "The document cannot be reviewed so"):
             found = await reviews.decide_document(caller.tenant_id, str(document_id), review)
-        except StaleVersion as error:
-            raise HTTPProblem(
-                412,
-                "The document was changed since you looked",
-                "Read it again and decide on what it says now.",
-                version=error.version,
-            ) from error
-        except ReviewRefused as error:
-            raise HTTPProblem(409, "The document cannot be reviewed so", str(error)) from error
         document = await catalog.find_document(caller.tenant_id, str(document_id)) if found else None
         if document is None:
             raise not_found()

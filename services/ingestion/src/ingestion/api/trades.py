@@ -14,13 +14,12 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, StringConstraints
 from ingestion.api.documents import decode_cursor, encode_cursor
 from ingestion.api.export_streams import EXPORT_RESPONSES, FormatParameter, Page, answer_with_export, stream_pages
 from ingestion.api.trade_examples import TRADE_EXAMPLE, TRADES_EXAMPLE
-from ingestion.api.versions import parse_version
+from ingestion.api.versions import answer_refused_decision, parse_version
 from ingestion.domain.export import ExportFormat
 from ingestion.domain.order_matching import OrderMatch
 from ingestion.domain.trade_ledger import TradeState
 from ingestion.domain.trade_views import write_trade, write_trade_header
-from ingestion.ports.reviews import StaleVersion
-from ingestion.ports.trades import TradeDecision, TradeDecisionRefused, TradeFilter, TradeLedger
+from ingestion.ports.trades import TradeDecision, TradeFilter, TradeLedger
 from mailroom_common.api_requests import DocSourceFilter, refuse_unknown_parameters
 from mailroom_common.auth import APIKeys, Caller, Role, require_role
 from mailroom_common.web import HTTPProblem, ListPage
@@ -37,7 +36,7 @@ class TradeVerdict(StrEnum):
 
 class TradeDecisionRequest(BaseModel):
     """`same`: this trade and the other one are one trade, or the cancellation takes that one back. `distinct`: they are
-    two. `other_trade_id`: by default the one that the ledger holds it against.
+    two. `other_trade_id`: by default the one that the ledger names beside it.
 
     `reviewer` is the person who decides, as the calling program names them.
     """
@@ -72,7 +71,10 @@ def read_trade_filter(
     isin: Annotated[str | None, Query(pattern="^[A-Za-z0-9]{12}$")] = None,
     traded_from: date | None = None,
     traded_to: date | None = None,
-    changed_since: Annotated[AwareDatetime | None, Query(description="Only what changed since then.")] = None,
+    changed_since: Annotated[
+        AwareDatetime | None,
+        Query(description="Only what changed since then: give the greatest `updated_at` that you know."),
+    ] = None,
     order_match: Annotated[
         OrderMatch | None, Query(description="Of trades that count: what is known of their order.")
     ] = None,
@@ -104,8 +106,12 @@ def build_trades_router(ledger: TradeLedger, keys: APIKeys) -> APIRouter:
         limit: Annotated[int, Query(ge=1, le=1000)] = 100,
         cursor: str | None = None,
     ) -> ListPage[dict[str, Any]]:
-        """Those in state `counted` are to be booked: each trade once, however many documents state it."""
-        before = None if cursor is None else decode_cursor(cursor)
+        """Those in state `counted` are to be booked: each trade once, however many documents state it.
+
+        The newest first: by their day where one is asked for, else by their change where that is asked for, else as
+        they were read.
+        """
+        before = None if cursor is None else decode_cursor(cursor, bits=127)
         items, following = await ledger.list_trades(caller.tenant_id, wanted, before=before, limit=limit)
         return ListPage(items=list(items), next_cursor=None if following is None else encode_cursor(following))
 
@@ -128,17 +134,8 @@ def _add_decisions(router: APIRouter, ledger: TradeLedger, keys: APIKeys) -> Non
         if_match: Annotated[str | None, Header(description="`version` of the trade that you saw.")] = None,
     ) -> dict[str, Any]:
         decision = body.to_decision(parse_version(if_match), caller)
-        try:
+        with answer_refused_decision("trade", "This cannot be decided about the trade"):
             found = await ledger.decide_trade(caller.tenant_id, str(trade_id), decision)
-        except StaleVersion as error:
-            raise HTTPProblem(
-                412,
-                "The trade was changed since you looked",
-                "Read it again and decide on what it says now.",
-                version=error.version,
-            ) from error
-        except TradeDecisionRefused as error:
-            raise HTTPProblem(409, "This cannot be decided about the trade", str(error)) from error
         if not found:
             raise _not_found()
         return await _find_trade(ledger, caller, trade_id, response)

@@ -15,6 +15,7 @@ import mailroom_outlook
 from ingestion.adapters.blobs import StoredDocumentBlobs
 from ingestion.adapters.document_events import PgEventLog
 from ingestion.adapters.document_passwords import PasswordSweeper
+from ingestion.adapters.document_results import PgResultBacklog
 from ingestion.adapters.intakes import PgIntakeStore
 from ingestion.adapters.leases import PgDocumentLeases
 from ingestion.adapters.local_reader import READER_MODULES, READER_REASONS, open_local_readers
@@ -52,6 +53,7 @@ from ingestion.worker_loops import (
     run_lessons,
     run_order_matching,
     run_password_sweep,
+    run_result_backlog,
     run_supplier_backfill,
     run_trade_announcements,
     run_upload_sweep,
@@ -108,7 +110,7 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
         outbox = Outbox(SCHEMA, codec)
         listener = NotifyListener(
             settings.database_url,
-            [Channel.DOCUMENT_DUE, Channel.EVENT_UNNUMBERED, Channel.TRADES_CHANGED],
+            [Channel.DOCUMENT_DUE, Channel.EVENT_UNNUMBERED, Channel.RESULTS_WAITING, Channel.TRADES_CHANGED],
             application_name=f"{process.name}-listener",
         )
         events = PgEventLog(pool)
@@ -131,6 +133,7 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
             tasks.create_task(OutboxRelay(settings.database_url, SCHEMA, producer).run_relay(stopping))
             tasks.create_task(listener.run_listener(stopping))
             tasks.create_task(run_event_numbering(events, listener, stopping))
+            tasks.create_task(run_result_backlog(PgResultBacklog(pool, outbox, utc_now), listener, stopping))
             _start_trade_loops(tasks, settings, pool, outbox, listener, stopping)
             tasks.create_task(run_backlog_report(leases, stopping))
             _start_housekeeping(tasks, settings, pool, blob_store, events, stopping)

@@ -77,7 +77,7 @@ class DocumentLease:
     password: GivenPassword | None = None  # that somebody gave for this reading
     is_decided: bool = False  # a person decided: the former outcome stands, whatever is read now
 
-    def find_standing_outcome(self, reading: "DocumentOutcome") -> "DocumentOutcome":
+    def find_current_outcome(self, reading: "DocumentOutcome") -> "DocumentOutcome":
         """What the document says once this reading has ended."""
         return self.former if self.is_decided and self.former is not None else reading
 

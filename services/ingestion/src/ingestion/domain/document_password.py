@@ -11,17 +11,18 @@ MAX_PER_DOCUMENT = 10
 MAX_PER_TENANT = 100
 LIMIT_PERIOD = timedelta(hours=1)
 # Of a document that no worker reads meanwhile.
-KEPT_AT_MOST = timedelta(days=1)
+MAX_PASSWORD_AGE = timedelta(days=1)
 
 _LOCKED = frozenset({ReviewReason.PASSWORD_REQUIRED, ReviewReason.PASSWORD_WRONG})
 
 
 @dataclass(frozen=True, slots=True)
 class GivenPassword:
-    """`text` is in no representation of this object: a log line or a traceback may show one."""
+    """`text` is in no representation of this object: a log line or a traceback may show one. None: it could not be
+    opened."""
 
     password_id: int
-    text: str = field(repr=False)
+    text: str | None = field(repr=False)
 
 
 class NoPasswordNeeded(Exception):

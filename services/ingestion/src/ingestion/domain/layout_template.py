@@ -31,8 +31,8 @@ TEMPLATE_EVIDENCE = "template"
 """In `extraction`: which template was used, and for which fields."""
 
 _MARKS = 12
-_LEAST_SHARED = 5  # features of two layouts that are one
-_LEAST_SHARE = 0.6
+_MIN_SHARED = 5  # features of two layouts that are one
+_MIN_SHARE = 0.6
 
 RuleKind = Literal["inside", "left", "row", "above", "place"]
 RULE_KINDS: tuple[RuleKind, ...] = ("inside", "left", "row", "above", "place")
@@ -171,9 +171,9 @@ def _shuffle(feature: int, turn: int) -> int:
 
 
 def is_same_layout(one: Sequence[int], other: Sequence[int]) -> bool:
-    return len(set(one) & set(other)) >= _LEAST_SHARED and measure_likeness(one, other) >= _LEAST_SHARE
+    return len(set(one) & set(other)) >= _MIN_SHARED and measure_similarity(one, other) >= _MIN_SHARE
 
 
-def measure_likeness(one: Sequence[int], other: Sequence[int]) -> float:
+def measure_similarity(one: Sequence[int], other: Sequence[int]) -> float:
     """The share of the smaller one's features that both have: what an invoice has more are its lines."""
     return len(set(one) & set(other)) / max(1, min(len(set(one)), len(set(other))))

@@ -1,4 +1,4 @@
-"""Which pending order each trade executed: said where only one fits, and never guessed.
+"""Which pending order each trade executed: linked where only one fits, and never guessed.
 
 The result follows from the sets of orders and trades, so it is the same whichever came first.
 """
@@ -75,12 +75,13 @@ def match_orders(orders: Sequence[PendingOrder], trades: Sequence[ExecutedTrade]
     room = {order.order_id: order.quantity - order.executed for order in orders}
     matched: dict[str, MatchedTrade] = {}
     fitting: dict[str, list[str]] = {}
+    stated = [(order, order.as_trade) for order in orders]
     for trade in trades:
         if trade.decided_order_id in by_id:
             matched[trade.trade_id] = MatchedTrade(OrderMatch.DECIDED, trade.decided_order_id)
             room[str(trade.decided_order_id)] -= trade.trade.quantity or Decimal(0)
         else:
-            fitting[trade.trade_id] = _list_fitting(orders, trade)
+            fitting[trade.trade_id] = _list_fitting(stated, trade)
     waiting = [trade for trade in trades if trade.trade_id not in matched]
     while True:
         linked = _link_single(waiting, fitting, by_id, room)
@@ -135,17 +136,18 @@ def _find_slack(order: PendingOrder, tolerance: OrderTolerance) -> Decimal:
     return order.quantity * tolerance.quantity_percent / 100
 
 
-def _list_fitting(orders: Iterable[PendingOrder], trade: ExecutedTrade) -> list[str]:
+def _list_fitting(orders: Iterable[tuple[PendingOrder, Trade]], trade: ExecutedTrade) -> list[str]:
     """All orders that the trade may have executed; those that its reference names, where it names one."""
-    fitting = [order for order in orders if fits_order(trade, order)]
+    fitting = [order for order, stated in orders if fits_order(trade, order, stated)]
     reference = compact_text(trade.trade.reference)
     named = [order for order in fitting if reference and compact_text(order.external_id) == reference]
     return [order.order_id for order in named or fitting]
 
 
-def fits_order(executed: ExecutedTrade, order: PendingOrder) -> bool:
-    """Whether a trade may be an execution of the order, or a part of one: what one of them does not say, speaks against
-    nothing, but the security, the direction, the quantity and the day."""
+def fits_order(executed: ExecutedTrade, order: PendingOrder, stated: Trade | None = None) -> bool:
+    """Whether a trade may be an execution of the order, or a part of one: security, direction, quantity and day have
+    to agree; of the rest only what both state and state differently speaks against it. `stated` is `order.as_trade`,
+    built once for many trades."""
     trade, tolerance = executed.trade, executed.tolerance
     if trade.direction is not order.direction or trade.quantity is None or trade.trade_date is None:
         return False
@@ -155,7 +157,7 @@ def fits_order(executed: ExecutedTrade, order: PendingOrder) -> bool:
     margin = timedelta(days=tolerance.days)
     if not order.ordered_on - margin <= trade.trade_date <= last_day + margin:
         return False
-    stated = order.as_trade
+    stated = stated or order.as_trade
     if have_same_instrument(trade, stated) is not True or have_same_account(trade, stated) is False:
         return False
     return _keeps_limit(trade, order, tolerance)

@@ -1,11 +1,19 @@
-"""A pending order: what its sender says of it, and how much of it was executed."""
+"""A pending order: what its sender says of it, how much of it was executed, and how the API shows it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import date
 from decimal import Decimal
 from enum import StrEnum
+from typing import Any
 
+from ingestion.domain.document import format_rfc3339
+from ingestion.domain.numbers import format_date, format_number
 from ingestion.domain.trade import Direction, Trade
+
+_TEXT_COLUMNS = ("external_id", "direction", "isin", "wkn", "ticker", "account", "currency", "state")
+_NUMBER_COLUMNS = ("quantity", "limit_price", "executed_quantity")
+_DATE_COLUMNS = ("ordered_on", "valid_until")
 
 
 class OrderState(StrEnum):
@@ -54,3 +62,15 @@ def find_order_state(order: PendingOrder, executed: Decimal, slack: Decimal) -> 
     if not executed:
         return OrderState.UNMATCHED
     return OrderState.FILLED if executed >= order.quantity - slack else OrderState.PARTIAL
+
+
+def build_order_view(row: Mapping[str, Any]) -> dict[str, Any]:
+    """`row` has the columns of `ingestion.pending_order`."""
+    return {
+        "id": row["order_id"],
+        **{name: row[name] for name in _TEXT_COLUMNS},
+        **{name: format_number(row[name]) for name in _NUMBER_COLUMNS},
+        **{name: format_date(row[name]) for name in _DATE_COLUMNS},
+        "created_at": format_rfc3339(row["created_at"]),
+        "updated_at": format_rfc3339(row["updated_at"]),
+    }

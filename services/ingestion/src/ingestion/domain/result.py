@@ -9,11 +9,11 @@ import orjson
 from ingestion.domain.document import AttachmentId, DocumentId, DocumentOutcome
 from mailroom_common.events import IngestionResult, derive_event_id
 
-TradeMarks = Mapping[int, Mapping[str, Any]]
-"""By the place of a trade in its document: its id, and what it is in the ledger."""
+LedgerStates = Mapping[int, Mapping[str, Any]]
+"""By the place of a trade in its document: its id and its state in the ledger."""
 
 # Of a document of which the ledger has nothing yet.
-_NO_MARKS = {"trade_id": None, "state": None, "duplicate_of": None, "cancelled_by": None}
+_NO_STATE = {"trade_id": None, "state": None, "duplicate_of": None, "cancelled_by": None}
 
 
 def build_result(
@@ -27,7 +27,7 @@ def build_result(
     number: int,
     attempt: int,
     occurred_at: datetime,
-    trade_marks: TradeMarks | None = None,
+    ledger_states: LedgerStates | None = None,
 ) -> IngestionResult:
     """`number` counts the results of a document. A repeat of one has the same `event_id`, which follows from the
     attachment and that number."""
@@ -45,17 +45,17 @@ def build_result(
         document_type=outcome.document_type,
         confidence=outcome.confidence,
         extraction=_encode_json(outcome.extraction),
-        trades=[orjson.dumps(trade).decode() for trade in _mark_trades(outcome, trade_marks or {})],
+        trades=[orjson.dumps(trade).decode() for trade in _add_ledger_states(outcome, ledger_states or {})],
         archive_path=outcome.archive_path,
         reader=outcome.reader,
         attempt=attempt,
     )
 
 
-def _mark_trades(outcome: DocumentOutcome, marks: TradeMarks) -> Iterator[dict[str, Any]]:
-    """With what the ledger makes of each at this moment, so that a trade that two documents state is booked once."""
+def _add_ledger_states(outcome: DocumentOutcome, states: LedgerStates) -> Iterator[dict[str, Any]]:
+    """Each trade with its state in the ledger, so that a consumer books a trade of two documents once."""
     for place, trade in outcome.list_placed_trades():
-        yield {**trade, **marks.get(place, _NO_MARKS)}
+        yield {**trade, **states.get(place, _NO_STATE)}
 
 
 def _encode_json(value: Mapping[str, Any] | None) -> str | None:

@@ -81,8 +81,8 @@ class Decision:
     changes: tuple[FieldChange, ...] = ()
 
 
-def decide(review: Review, standing: DocumentOutcome, *, profile: Profile, read: Mapping[str, Any] | None) -> Decision:
-    """`standing` is the outcome that the document has; `read` what the newest reading says: `extraction`, and
+def decide(review: Review, current: DocumentOutcome, *, profile: Profile, read: Mapping[str, Any] | None) -> Decision:
+    """`current` is the outcome that the document has; `read` what the newest reading says: `extraction`, and
     `document_type` beside its fields.
 
     Raises:
@@ -90,62 +90,62 @@ def decide(review: Review, standing: DocumentOutcome, *, profile: Profile, read:
     """
     match review.action:
         case ReviewAction.CONFIRM:
-            return Decision(HistoryKind.CONFIRMED, _confirm(standing))
+            return Decision(HistoryKind.CONFIRMED, _confirm(current))
         case ReviewAction.REJECT:
-            rejected = replace(standing, status=ResultStatus.SKIPPED, reason=DocumentSkipReason.REJECTED)
+            rejected = replace(current, status=ResultStatus.SKIPPED, reason=DocumentSkipReason.REJECTED)
             return Decision(HistoryKind.REJECTED, rejected)
         case ReviewAction.CORRECT:
-            return _correct(review, standing, profile, read or {})
+            return _correct(review, current, profile, read or {})
 
 
 def is_reviewable(status: ResultStatus) -> bool:
     return status in FINAL_STATUSES
 
 
-def _confirm(standing: DocumentOutcome) -> DocumentOutcome:
+def _confirm(current: DocumentOutcome) -> DocumentOutcome:
     """A person may say that a document is complete which lacks a field; not what is in one that nobody read."""
-    if standing.status is ResultStatus.SKIPPED:
-        return standing
-    if standing.extraction is None:
+    if current.status is ResultStatus.SKIPPED:
+        return current
+    if current.extraction is None:
         raise ReviewRefused("Nothing was read of this document: correct it with the fields that it has, or reject it.")
-    fields = {name: value for name, value in standing.extraction.items() if name not in _NOT_FIELDS}
-    return replace(standing, status=ResultStatus.COMPLETED, reason=None, extraction=fields)
+    fields = {name: value for name, value in current.extraction.items() if name not in _NOT_FIELDS}
+    return replace(current, status=ResultStatus.COMPLETED, reason=None, extraction=fields)
 
 
-def _correct(review: Review, standing: DocumentOutcome, profile: Profile, read: Mapping[str, Any]) -> Decision:
+def _correct(review: Review, current: DocumentOutcome, profile: Profile, read: Mapping[str, Any]) -> Decision:
     """The rules of routing judge the corrected fields too: a slip of the hand does not complete a document."""
-    document_type = _choose_document_type(review, standing, profile)
-    former = {name: value for name, value in (standing.extraction or {}).items() if name not in _NOT_FIELDS}
+    document_type = _choose_document_type(review, current, profile)
+    former = {name: value for name, value in (current.extraction or {}).items() if name not in _NOT_FIELDS}
     if profile is Profile.CONTRACT_NOTE:
         given, changes = _correct_trades(review, former, read)
     else:
         given, changes = _correct_invoice(review, former, read)
-    if document_type != standing.document_type:
-        changes.append(FieldChange("document_type", read.get("document_type"), standing.document_type, document_type))
+    if document_type != current.document_type:
+        changes.append(FieldChange("document_type", read.get("document_type"), current.document_type, document_type))
     if not changes:
         raise ReviewRefused("The document says this already: confirm it where that is what you mean.")
-    reader = standing.reader or _NO_READER
-    extraction = Extraction(document_type, given, standing.confidence or 0.0, reader)
-    routed = route_extraction(_keep_account_doubt(extraction, review, standing))
-    outcome = replace(routed, confidence=standing.confidence, archive_path=standing.archive_path)
+    reader = current.reader or _NO_READER
+    extraction = Extraction(document_type, given, current.confidence or 0.0, reader)
+    routed = route_extraction(_keep_account_doubt(extraction, review, current))
+    outcome = replace(routed, confidence=current.confidence, archive_path=current.archive_path)
     return Decision(HistoryKind.CORRECTED, outcome, tuple(changes))
 
 
-def _keep_account_doubt(extraction: Extraction, review: Review, standing: DocumentOutcome) -> Extraction:
+def _keep_account_doubt(extraction: Extraction, review: Review, current: DocumentOutcome) -> Extraction:
     """Who corrects another field has not said that the account is right, which somebody may have put where no person
     sees it: that is said by naming it, or by confirming."""
     if "iban" in review.fields or extraction.fields.get("iban") is None:
         return extraction
-    on_page = (standing.extraction or {}).get("page_values") or {}
-    if standing.reason is ReviewReason.PAGE_AND_XML_DISAGREE and "iban" in on_page:
+    on_page = (current.extraction or {}).get("page_values") or {}
+    if current.reason is ReviewReason.PAGE_AND_XML_DISAGREE and "iban" in on_page:
         fields = {**extraction.fields, "page_values": {"iban": on_page["iban"]}}
         return replace(extraction, fields=fields, doubts=("iban",))
-    if isinstance(standing.reason, ReviewReason) and standing.reason in _DOUBTS_OF_ACCOUNT:
-        return replace(extraction, unseen=standing.reason)
+    if isinstance(current.reason, ReviewReason) and current.reason in _DOUBTS_OF_ACCOUNT:
+        return replace(extraction, unseen=current.reason)
     return extraction
 
 
-def _choose_document_type(review: Review, standing: DocumentOutcome, profile: Profile) -> str:
+def _choose_document_type(review: Review, current: DocumentOutcome, profile: Profile) -> str:
     """
     Raises:
         ReviewRefused: documents of the profile have no fields to be corrected, or other ones.
@@ -153,7 +153,7 @@ def _choose_document_type(review: Review, standing: DocumentOutcome, profile: Pr
     if profile not in _USUAL_TYPES:
         raise ReviewRefused(f"The fields of a document of the profile {profile.value} are confirmed or rejected.")
     has_trades = profile is Profile.CONTRACT_NOTE
-    chosen = review.document_type or standing.document_type or _USUAL_TYPES[profile]
+    chosen = review.document_type or current.document_type or _USUAL_TYPES[profile]
     if any((name == "trades") != has_trades for name in review.fields) or (
         review.document_type is not None and (chosen in TRADE_DOCUMENT_TYPES) != has_trades
     ):

@@ -23,7 +23,7 @@ MAX_KNOWN_IBANS = 10
 KNOWN_IBANS = "known_ibans"
 
 _MAX_KEY = 120
-_LEAST_VAT_DIGITS = 5  # `n/a` and the like name nobody
+_MIN_VAT_DIGITS = 5  # `n/a` and the like name nobody
 
 # What stands behind a name and is left out as often: without points, as `z oo` of `Sp. z o.o.`.
 _LEGAL_FORM = re.compile(
@@ -89,7 +89,7 @@ def find_supplier_account(extraction: Mapping[str, Any] | None) -> SupplierAccou
     name = str(fields.get("supplier_name") or "")
     name_key = fold_supplier_name(name)
     look_key = fold_look_of_name(name) or name_key
-    if sum(letter.isdigit() for letter in vat_key) < _LEAST_VAT_DIGITS:
+    if sum(letter.isdigit() for letter in vat_key) < _MIN_VAT_DIGITS:
         vat_key = ""
     if not iban or not (vat_key or look_key):
         return None

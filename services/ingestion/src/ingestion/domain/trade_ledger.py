@@ -1,7 +1,7 @@
 """Which trades count, of all that the documents of a tenant state: each once, and none that was taken back.
 
-Everything here follows from the set of what is stated and from the order in which it was confirmed, so whoever adds a
-statement settles all that are alike anew, and a cancellation may come before its trade.
+Each judgement follows from the set of statements and from the order in which they were confirmed. So whoever adds a
+statement judges all similar ones again, and a cancellation may come before its trade.
 """
 
 from collections import defaultdict, deque
@@ -13,7 +13,7 @@ from typing import Any
 
 from ingestion.domain.trade import TRADE_FIELDS, Trade
 from ingestion.domain.trade_matching import (
-    Likeness,
+    Similarity,
     StatedTrade,
     build_match_key,
     compare_trades,
@@ -23,9 +23,9 @@ from ingestion.domain.trade_matching import (
     have_same_printed_reference,
 )
 
-# Alike in direction, quantity and day; each is compared with all before it.
-MAX_ALIKE = 200
-_MOST_DIGITS = 24  # of an amount or a quantity
+# With one match key; each is compared with all before it.
+MAX_SIMILAR = 200
+_MAX_DIGITS = 24  # of an amount or a quantity
 
 
 class TradeState(StrEnum):
@@ -79,7 +79,7 @@ class _Group:
     """Statements of one trade. The first one counts."""
 
     members: list[LedgerEntry]
-    likeness: dict[str, Likeness] = field(default_factory=dict)
+    similarity: dict[str, Similarity] = field(default_factory=dict)
 
     @property
     def first(self) -> LedgerEntry:
@@ -90,61 +90,62 @@ class _Group:
         return frozenset(member.trade_id for member in self.members)
 
 
-def settle_trades(entries: Sequence[LedgerEntry]) -> dict[str, TradeJudgement]:
-    """What becomes of each entry, by its id. `entries` are all of a tenant with one `build_match_key`.
+def judge_trades(entries: Sequence[LedgerEntry]) -> dict[str, TradeJudgement]:
+    """The judgement of each entry, by its id. `entries` are all of a tenant with one `build_match_key`.
 
-    Beyond `MAX_ALIKE` they are possible duplicates of the first one, which a person has to tell apart; those that a
+    Beyond `MAX_SIMILAR` they are possible duplicates of the first one, which a person has to tell apart; those that a
     person has decided about are compared as well, as many again.
     """
     ranked = sorted(entries, key=lambda entry: entry.rank)
-    decided = [entry for entry in ranked[MAX_ALIKE:] if entry.same_as or entry.distinct_from][:MAX_ALIKE]
-    compared = ranked[:MAX_ALIKE] + decided
+    decided = [entry for entry in ranked[MAX_SIMILAR:] if entry.same_as or entry.distinct_from][:MAX_SIMILAR]
+    compared = ranked[:MAX_SIMILAR] + decided
     compared_ids = {entry.trade_id for entry in compared}
     others = [entry for entry in ranked if entry.trade_id not in compared_ids]
     trades = _group_entries([entry for entry in compared if not entry.trade.is_cancellation])
     cancellations = _group_entries([entry for entry in compared if entry.trade.is_cancellation])
     matched, unclear = _match_cancellations(cancellations, trades)
-    settled: dict[str, TradeJudgement] = {}
+    judgements: dict[str, TradeJudgement] = {}
     for place, group in enumerate(trades):
-        settled |= _settle_group(group, matched.get(place), unclear.get(place))
+        judgements |= _judge_group(group, matched.get(place), unclear.get(place))
     by_cancellation = {cancellation.first.trade_id: trades[place].first for place, cancellation in matched.items()}
     for group in cancellations:
-        settled |= _settle_cancellation(group, by_cancellation.get(group.first.trade_id))
-    return settled | {entry.trade_id: _settle_uncompared(entry, ranked[0]) for entry in others}
+        judgements |= _judge_cancellation(group, by_cancellation.get(group.first.trade_id))
+    return judgements | {entry.trade_id: _judge_uncompared(entry, ranked[0]) for entry in others}
 
 
 def _group_entries(ranked: Iterable[LedgerEntry]) -> list[_Group]:
     groups: list[_Group] = []
     for entry in ranked:
-        best, likeness = None, Likeness.DIFFERENT
+        best, similarity = None, Similarity.DIFFERENT
         for group in groups:
-            # The first of those that are equally like it: two notes and a statement without references stay two trades.
-            if (found := _compare_with_group(entry, group)) > likeness:
-                best, likeness = group, found
+            # The first of those that are equally similar: two notes and a statement without references stay two trades.
+            if (found := _compare_with_group(entry, group)) > similarity:
+                best, similarity = group, found
         if best is None:
             groups.append(_Group([entry]))
         else:
             best.members.append(entry)
-            best.likeness[entry.trade_id] = likeness
+            best.similarity[entry.trade_id] = similarity
     return groups
 
 
-def _compare_with_group(entry: LedgerEntry, group: _Group) -> Likeness:
+def _compare_with_group(entry: LedgerEntry, group: _Group) -> Similarity:
     """Different where one of the group contradicts: a statement without a reference makes no one trade of two notes."""
     if any(_are_decided_distinct(entry, member) for member in group.members):
-        return Likeness.DIFFERENT
+        return Similarity.DIFFERENT
     if any(_are_decided_same(entry, member) for member in group.members):
-        return Likeness.CERTAIN
+        return Similarity.CERTAIN
     if any(entry.document_id == member.document_id for member in group.members):
-        return Likeness.DIFFERENT  # a document that lists a trade twice has two: partial executions
+        return Similarity.DIFFERENT  # a document that lists a trade twice has two: partial executions
     found = [(compare_trades(entry, member), member) for member in group.members]
-    if any(likeness is Likeness.DIFFERENT for likeness, _ in found):
-        return Likeness.DIFFERENT
+    if any(similarity is Similarity.DIFFERENT for similarity, _ in found):
+        return Similarity.DIFFERENT
     is_certain = any(
-        likeness is Likeness.CERTAIN and group.likeness.get(member.trade_id, Likeness.CERTAIN) is Likeness.CERTAIN
-        for likeness, member in found
+        similarity is Similarity.CERTAIN
+        and group.similarity.get(member.trade_id, Similarity.CERTAIN) is Similarity.CERTAIN
+        for similarity, member in found
     )
-    return Likeness.CERTAIN if is_certain else Likeness.POSSIBLE
+    return Similarity.CERTAIN if is_certain else Similarity.POSSIBLE
 
 
 def _are_decided_same(one: LedgerEntry, other: LedgerEntry) -> bool:
@@ -206,7 +207,7 @@ def _grade_pair(taking: Trade, taken: Trade) -> int:
     return _FITTING if instrument is True or price is True else 0
 
 
-def _settle_group(group: _Group, cancellation: _Group | None, unclear: _Group | None) -> dict[str, TradeJudgement]:
+def _judge_group(group: _Group, cancellation: _Group | None, unclear: _Group | None) -> dict[str, TradeJudgement]:
     by = cancellation or unclear
     cancelled_by = None if by is None else by.first.trade_id
     if not group.first.is_confirmed:
@@ -216,26 +217,26 @@ def _settle_group(group: _Group, cancellation: _Group | None, unclear: _Group | 
     else:
         is_sure = cancellation is not None and cancellation.first.is_confirmed
         state = TradeState.CANCELLED if is_sure else TradeState.POSSIBLY_CANCELLED
-    settled = {group.first.trade_id: TradeJudgement(state, cancelled_by=cancelled_by)}
+    judgements = {group.first.trade_id: TradeJudgement(state, cancelled_by=cancelled_by)}
     for member in group.members[1:]:
-        is_certain = group.likeness[member.trade_id] is Likeness.CERTAIN
+        is_certain = group.similarity[member.trade_id] is Similarity.CERTAIN
         state = TradeState.DUPLICATE if is_certain else TradeState.POSSIBLE_DUPLICATE
-        settled[member.trade_id] = TradeJudgement(
+        judgements[member.trade_id] = TradeJudgement(
             state if member.is_confirmed else TradeState.UNCONFIRMED, duplicate_of=group.first.trade_id
         )
-    return settled
+    return judgements
 
 
-def _settle_cancellation(group: _Group, taken: LedgerEntry | None) -> dict[str, TradeJudgement]:
+def _judge_cancellation(group: _Group, taken: LedgerEntry | None) -> dict[str, TradeJudgement]:
     state = TradeState.CANCELLATION_UNMATCHED if taken is None else TradeState.CANCELLATION
     cancels = None if taken is None else taken.trade_id
-    settled = {group.first.trade_id: TradeJudgement(state, cancels=cancels)}
+    judgements = {group.first.trade_id: TradeJudgement(state, cancels=cancels)}
     for member in group.members[1:]:
-        settled[member.trade_id] = TradeJudgement(state, duplicate_of=group.first.trade_id, cancels=cancels)
-    return settled
+        judgements[member.trade_id] = TradeJudgement(state, duplicate_of=group.first.trade_id, cancels=cancels)
+    return judgements
 
 
-def _settle_uncompared(entry: LedgerEntry, first: LedgerEntry) -> TradeJudgement:
+def _judge_uncompared(entry: LedgerEntry, first: LedgerEntry) -> TradeJudgement:
     if entry.trade.is_cancellation:
         return TradeJudgement(TradeState.CANCELLATION_UNMATCHED)
     state = TradeState.POSSIBLE_DUPLICATE if entry.is_confirmed else TradeState.UNCONFIRMED
@@ -252,7 +253,7 @@ def read_stored_trade(fields: Mapping[str, Any]) -> Trade:
 
 
 def _is_plausible(number: Decimal) -> bool:
-    return number.is_finite() and number.adjusted() < _MOST_DIGITS and len(number.as_tuple().digits) <= _MOST_DIGITS
+    return number.is_finite() and number.adjusted() < _MAX_DIGITS and len(number.as_tuple().digits) <= _MAX_DIGITS
 
 
 def align_trades(known: Sequence[tuple[str, Trade]], stated: Sequence[Trade]) -> list[str | None]:
@@ -260,7 +261,7 @@ def align_trades(known: Sequence[tuple[str, Trade]], stated: Sequence[Trade]) ->
     None for a new one. The same in every field first, then the same in what identifies it, then by their order."""
     found: list[str | None] = [None] * len(stated)
     left = dict(known)
-    for build_key in (_take_whole, _take_identity, _take_nothing):
+    for build_key in (_key_by_all_fields, _key_by_identity, _key_by_order):
         waiting = defaultdict[Hashable, deque[str]](deque)
         for trade_id, trade in left.items():
             waiting[build_key(trade)].append(trade_id)
@@ -272,13 +273,13 @@ def align_trades(known: Sequence[tuple[str, Trade]], stated: Sequence[Trade]) ->
     return found
 
 
-def _take_whole(trade: Trade) -> Hashable:
+def _key_by_all_fields(trade: Trade) -> Hashable:
     return trade
 
 
-def _take_identity(trade: Trade) -> Hashable:
+def _key_by_identity(trade: Trade) -> Hashable:
     return trade.is_cancellation, build_match_key(trade)
 
 
-def _take_nothing(_trade: Trade) -> Hashable:
+def _key_by_order(_trade: Trade) -> Hashable:
     return None

@@ -1,7 +1,7 @@
-"""Whether two documents state one trade: by what identifies a trade, as far as both of them say it.
+"""Whether two documents state one trade: by what identifies a trade, as far as both of them state it.
 
-A document seldom says all: a statement has no reference, a note no account name. What one of them leaves out neither
-makes them one trade nor two; what both say and say differently makes them two.
+A document seldom states all: a statement has no reference, a note no account name. What one of them leaves out proves
+nothing; what both state and state differently makes them two trades.
 """
 
 import re
@@ -22,7 +22,7 @@ _LONGEST_TEXT = 200
 _GERMAN_ISIN = re.compile(r"DE000([A-Z0-9]{6})[0-9]")
 
 
-class Likeness(IntEnum):
+class Similarity(IntEnum):
     """How sure it is that two statements of a trade are about one trade."""
 
     DIFFERENT = 0  # two trades
@@ -53,7 +53,7 @@ def _format_quantity(quantity: Decimal) -> str:
     return plain if len(plain) <= 60 else sha256(plain.encode()).hexdigest()
 
 
-def compare_trades(one: StatedTrade, other: StatedTrade) -> Likeness:
+def compare_trades(one: StatedTrade, other: StatedTrade) -> Similarity:
     """Of two that have one `build_match_key`; the order of the two makes no difference.
 
     Certain: the same file came twice, or the reference is the same and nothing contradicts it, or a statement lists
@@ -64,20 +64,20 @@ def compare_trades(one: StatedTrade, other: StatedTrade) -> Likeness:
     price = have_same_price(one.trade, other.trade)
     reference = _have_same_reference(one, other)
     if instrument is False:
-        return Likeness.DIFFERENT
+        return Similarity.DIFFERENT
     if reference is True:
         # An order that is split over accounts, or a price that was rounded otherwise: not settled by the reference.
-        return Likeness.POSSIBLE if account is False or price is False else Likeness.CERTAIN
+        return Similarity.POSSIBLE if account is False or price is False else Similarity.CERTAIN
     if reference is False or account is False or price is False:
-        return Likeness.DIFFERENT
+        return Similarity.DIFFERENT
     if one.content_sha256 == other.content_sha256:
-        return Likeness.CERTAIN
+        return Similarity.CERTAIN
     if instrument is None:
         # An ISIN here and a ticker there: only the price speaks for one security.
         is_like = price is True or _is_same_reading(one.trade, other.trade)
-        return Likeness.POSSIBLE if is_like else Likeness.DIFFERENT
+        return Similarity.POSSIBLE if is_like else Similarity.DIFFERENT
     is_listed = (one.document_type == ACTIVITY_STATEMENT) != (other.document_type == ACTIVITY_STATEMENT)
-    return Likeness.CERTAIN if is_listed and account is True and price is True else Likeness.POSSIBLE
+    return Similarity.CERTAIN if is_listed and account is True and price is True else Similarity.POSSIBLE
 
 
 def have_same_instrument(one: Trade, other: Trade) -> bool | None:

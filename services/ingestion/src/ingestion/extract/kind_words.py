@@ -114,6 +114,13 @@ REMINDER_HEADLINE = re.compile(
     r"|rykker|(?:betalnings)?påminnelse|upom[íi]nka|ponaglenie|wezwanie\s+do\s+zap[łl]aty)\b[^:]{0,70}$",
     re.IGNORECASE,
 )
+# The subject of a letter.
+REMINDER_SUBJECT = re.compile(
+    r"^\W*(?:objet|betreff|betr|subject|re|asunto|oggetto|betreft|assunto|dotyczy|věc|vedr|ang)\b\W{1,4}(?:\w+\W{1,2}){0,3}?"
+    r"(?:(?:payment\s+)?reminder|overdue|unpaid|relance|impay[ée]e?s?|rappel|zahlungserinnerung|mahnung|herinnering|aanmaning|sollecito|insoluto"
+    r"|impagad\w|recordatorio|em\s+atraso|ponaglenie|wezwanie|upom[íi]nka|rykker|påminnelse)\b",
+    re.IGNORECASE,
+)
 RECEIPT_TITLE = match_any(
     r"\b(?:receipt|kassenbon|kassenbeleg|quittung|reçu|ticket\s+de\s+caisse|kassabon|kwitantie|recibo|scontrino|ricevuta|paragon|kvittering|kvitto|účtenka)\b"
 )

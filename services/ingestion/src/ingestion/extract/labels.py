@@ -48,7 +48,7 @@ NUMBER_AND_DATE = re.compile(
 )
 BARE_DOCUMENT = re.compile(rf"^\W*{_DOCUMENT}\W*$", re.IGNORECASE)
 BARE_NUMBER = re.compile(r"^\W*(?:number|nummer|numéro|numero|número|numer|číslo)\W*$", re.IGNORECASE)
-BARE_NUMBER_SIGN = re.compile(r"^\s*(?:#|no\.|nr\.|n°)\s*", re.IGNORECASE)
+BARE_NUMBER_SIGN = re.compile(r"^\s*(?:#|n[or]\.|n[or]\s(?=\S*\d)|n\.?\s?[°º]\.?|č\.)\s*", re.IGNORECASE)
 # What may stand in capitals between a number's label and a date.
 BEFORE_DATE = re.compile(r"(?:date?d?|data|dato|dt|le|du|del?|vom|von|den|am|van|dne|dnia|z|on|of)", re.IGNORECASE)
 
@@ -101,7 +101,7 @@ DUE_DATE = match_any(
     r"\b(?:data\s+(?:di\s+)?)?scadenza\b|\b(?:pagamento\s+)?entro\s+il\b",
     r"\b(?:data\s+(?:de\s+|limite\s+)?)?vencimento\b|\bpagar\s+até\b",
     r"\b(?:datum\s+)?splatnosti?\b|\bsplatn[éo]\s+do\b",
-    r"\bforfaldsdato\b|\bbetalingsfrist\b|\bforfalder\b|\bbetales\s+senest\b|\bsidste\s+rettidige\b",
+    r"\bforfaldsdato\b|\bforfald\b|\bbetalingsfrist\b|\bforfalder\b|\bbetales\s+senest\b|\bsidste\s+rettidige\b",
     r"\bförfallo(?:dag|datum)\b|\bbetalas\s+senast\b|\bförfaller\b",
 )
 
@@ -122,11 +122,15 @@ TOTAL_GROSS = match_any(
     r"\b(?:summe|gesamt|total)\s*(?:inkl|incl|brutto)",
     r"\bsumme\s+brutto\b|\bbruttosumme\b|\bgesamtpreis\b",
     r"\b(?:total|montant)\s+(?:t\.?t\.?c|toutes)",
-    r"\b(?:net|total|montant|reste)\s+à\s+payer\b",
+    r"\b(?:net|total|montant|reste)\s+à\s+(?:payer|régler)\b",
     r"\bfactuur\s?totaal\b|\bfactuur\s?bedrag\b|\btotaal\s?bedrag\b",
     r"\btotaal\s+(?:incl|te\s+betalen|te\s+voldoen)|\bte\s+(?:betalen|voldoen)(?:\s+bedrag)?\b",
     r"\btotal\s+(?:a\s+pagar|factura|con\s+iva|da\s+fatura|com\s+iva|geral)\b",
-    r"\bimporte\s+(?:total|a\s+pagar)\b|\bvalor\s+total\b",
+    r"\bimporte\s+(?:total|a\s+pagar)\b|\bvalor\s+total\b|\btotal\s+importe\b|\bimporte\s+(?:de\s+la\s+)?factura\b",
+    r"\bimportância\s+(?:recebida|a\s+(?:receber|pagar))\b|\bvalor\s+a\s+(?:pagar|receber)\b",
+    # Given back.
+    r"\b(?:zu\s+ihren\s+gunsten|à\s+rembourser|da\s+rimborsare|a\s+devolver|te\s+ontvangen|do\s+zwrotu|k\s+vrácení)\b",
+    r"\batt\s+(?:erhålla|återfå)\b|\b(?:at|til)\s+(?:modtage|gode)\b|\b(?:total|amount)\s+(?:credited|refunded|to\s+be\s+refunded)\b",
     r"\btotale\s+(?:fattura|documento|da\s+pagare|a\s+pagare|ivato|complessivo)\b|\b(?:netto|importo)\s+(?:a|da)\s+pagare\b",
     r"\b(?:celkem\s+)?k\s+úhradě\b|\bcelkem\s+(?:s|včetně)\s+dph\b|\bcelková\s+částka\b",
     r"\b(?:beløb\s+)?[i1l|]\s+alt\b|\b(?:total\s+)?at\s+betale\b|\btil\s+betaling\b|\btotal\s+inkl\b|\bfakturabeløb\b",
@@ -152,6 +156,7 @@ TOTAL_NET = match_any(
     r"\bwartość\s+netto\b|\b(?:razem|kwota)\s+netto\b",
     r"^\W*(?:charges|base)\W*$",
     r"\bbase\s+imponible\b|\btotal\s+(?:sin|sem)\s+iva\b|\b(?:importe|total)\s+neto\b|\bimponibile\b|\btotale\s+netto\b",
+    r"\bvalor\s+base\b|\bvalor\s+tributável\b",
     r"\b(?:total|valor)\s+líquido\b|\bbase\s+tributável\b|\bzáklad\s+daně\b|\b(?:celkem|cena)\s+bez\s+dph\b",
     r"\b(?:total|beløb|summa|totalt|belopp)\s+e(?:ks|x)kl\b|\be(?:ks|x)kl\.?\s+moms\b|\bmomspli[gk]tigt\b",
 )
@@ -213,7 +218,8 @@ PREPAID = match_any(
 )
 # A row of net, tax and gross that says only that it sums up.
 TOTAL_ROW = re.compile(
-    r"^\W*(?:totale?|totaux|totaal|gesamt|summe|razem|ogółem|suma|celkem|i\s+alt|totalt|summa)\W*$", re.IGNORECASE
+    r"^\W*(?:totale?|totals|totaux|totaal|gesamt|summe|razem|ogółem|suma|celkem|součet(?:\s+položek)?|i\s+alt|totalt|summa)\W*$",
+    re.IGNORECASE,
 )
 CURRENCY = re.compile(
     r"^\W*(?:(?:invoice\s+)?currency|(?:beleg)?währung|devise|monnaie|moneda|divisa|valuta|moeda|waluta|měna)\W*",
@@ -224,6 +230,10 @@ EXCHANGE = match_any(
     r"\b(?:wissel)?koers\b|\bcâmbio\b|\bkursu?\b|\bkurz\w{0,2}\b|\b(?:valuta|växel)kurs\b",
 )
 
+# A number in a register of businesses: its country's chamber or tax office gives none to people.
+REGISTER = match_any(
+    r"\b(?:siren|siret|kvk|hr[ab]|regon|iče?o|orgn?\.?\s?-?(?:nr|nummer)|organisations(?:nr|nummer)|abn|company\s+(?:reg\w*\.?\s+)?(?:no|number))\b"
+)
 VAT_ID = match_any(
     r"\b(?:v\.?a\.?t\.?|tax)\b",
     r"\bu?st[\s.-]*id",
@@ -246,6 +256,7 @@ SELLER = match_any(
     r"\b(?:issued|sold)\s+by\b",
     r"^\W*(?:vendeur|fournisseur|émetteur|prestataire)\b",
     r"^\W*(?:leverancier|verkoper|afzender)\b",
+    r"\b(?:transmitente\s+dos\s+bens\s+ou\s+)?prestador\s+d[eo]s?\s+serviços?\b",
     r"^\W*(?:vendedor|emisor|proveedor|fornitore|cedente|fornecedor|emitente|dodavatel|prodávající|sælger|leverandør|säljare|leverantör)\b",
 )
 BUYER = match_any(
@@ -256,6 +267,7 @@ BUYER = match_any(
     r"\bdelivery\s+address\b",
     r"\b(?:customer|client|buyer|recipient)\b",
     r"\byour\b",
+    r"^\W*(?:to|an|à|aan|para|til|till|dla|pro)\s?:\W*$",
     r"\b(?:kunden?|käufer|empfänger|rechnungsempfänger|warenempfänger|auftraggeber)\b",
     r"\b(?:liefer|rechnungs)(?:adresse|anschrift)\b",
     r"\bihre?\b",
@@ -286,8 +298,8 @@ DESCRIPTION = match_any(
     r"(?:^|/)\W*(?:descripci|concepto|artículo|descrizione|articolo|descrição|artigo|popis|název|beskriv|vare\b|tekst|benämning)",
 )
 QUANTITY = match_any(
-    r"\b(?:quantity|qty|hours|units)\b",
-    r"\b(?:menge|anzahl)\b",
+    r"\b(?:quantity|qty|hours|days|units)\b",
+    r"\b(?:menge|anzahl|stunden|tage)\b",
     r"\bquantité|\bqté",
     r"\b(?:aantal|hoeveelheid)\b",
     r"\bilość\b",
@@ -352,6 +364,12 @@ NO_INVOICE_TITLE = re.compile(
 # Its total is paid by the invoice that follows it.
 PROFORMA_TITLE = re.compile(
     rf"^\W*(?:{_DOCUMENT}\W{{0,3}})?pr[oó][\s-]?forma\b[^:]{{0,70}}:?[^:]{{0,30}}$", re.IGNORECASE
+)
+# What a customer has paid, and for which invoices.
+REMITTANCE_TITLE = re.compile(
+    r"^\W*(?:remittance\s+advice|payment\s+advice|zahlungsavis|avis\s+de\s+(?:paiement|règlement|virement)|aviso\s+de\s+(?:pago|pagamento)"
+    r"|avviso\s+di\s+(?:pagamento|bonifico)|betaalspecificatie|betalingsavis|betalningsavi|awizo\s+płatności|avízo\s+o\s+platbě)\b[^:]{0,50}$",
+    re.IGNORECASE,
 )
 # What a supplier has in its books of a customer. Alone it may also be the bill of a month.
 BARE_STATEMENT = re.compile(r"^\W*statement\W*$", re.IGNORECASE)

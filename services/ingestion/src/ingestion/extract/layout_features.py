@@ -15,7 +15,7 @@ _MAX_CELL = 200
 _ROWS_OVER = 3  # so far over a value stands its label
 _MAX_TOKENS = 24
 _COLUMN = 18.0  # points: a column that is drawn a little further left is the same one
-_LEAST_LETTERS = 3
+_MIN_LETTERS = 3
 _TOKEN = re.compile(r"[^\s:]+")
 
 
@@ -96,7 +96,7 @@ def compute_features(page: Page) -> list[int]:
     for row in page:
         for cell in row:
             label = _cut_before_digits(cell.tokens)
-            if cell.line.page == 0 and sum(letter.isalpha() for letter in label) >= _LEAST_LETTERS:
+            if cell.line.page == 0 and sum(letter.isalpha() for letter in label) >= _MIN_LETTERS:
                 found.setdefault(_hash_feature(label, round(cell.cell.left / _COLUMN)))
     features = list(found)
     # The head and the foot of a page are its layout; what is between are the lines.

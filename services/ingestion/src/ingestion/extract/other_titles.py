@@ -1,4 +1,4 @@
-"""What says in its title that it is no invoice: a reminder, a pro-forma invoice, a statement of what is open.
+"""What says in its title that it is no invoice: a reminder, a pro-forma invoice, what is open of an account, or paid.
 
 Each of them lists what invoices ask for, and would be paid twice if it were taken for one.
 """
@@ -17,6 +17,7 @@ class OtherTitle(StrEnum):
     REMINDER = "reminder"  # an invoice was not paid
     PROFORMA = "proforma"  # what an invoice will ask for
     STATEMENT = "statement"  # of account: the invoices that are open
+    REMITTANCE = "remittance"  # a customer tells what it paid
 
 
 def find_other_title(page: Sequence[TextLine]) -> OtherTitle | None:
@@ -27,9 +28,13 @@ def find_other_title(page: Sequence[TextLine]) -> OtherTitle | None:
     titles = list(_list_titles(head))
     if any(map(labels.PROFORMA_TITLE.match, titles)) and not any(map(labels.BARE_DOCUMENT.match, titles)):
         return OtherTitle.PROFORMA
-    if any(map(labels.HEADLINE.match, titles)) or not any(map(labels.BARE_STATEMENT.match, titles)):
+    if any(map(labels.HEADLINE.match, titles)) or any(map(labels.INVOICE_NUMBER.search, titles)):
         return None
-    return OtherTitle.STATEMENT if any(labels.OPEN_ITEMS.search(line.text) for line in page) else None
+    if any(map(labels.REMITTANCE_TITLE.match, titles)):
+        return OtherTitle.REMITTANCE
+    is_statement = any(map(labels.BARE_STATEMENT.match, titles))
+    is_open = is_statement and any(labels.OPEN_ITEMS.search(line.text) for line in page)
+    return OtherTitle.STATEMENT if is_open else None
 
 
 def begins_again_as_invoice(page: Sequence[TextLine]) -> bool:
@@ -48,7 +53,7 @@ def _is_reminder(head: Sequence[TextLine]) -> bool:
         for cell in line.cells:
             if labels.HEADLINE.match(cell.text):
                 return False
-            if kind_words.REMINDER_HEADLINE.match(cell.text):
+            if kind_words.REMINDER_HEADLINE.match(cell.text) or kind_words.REMINDER_SUBJECT.match(cell.text):
                 return True
     return False
 

@@ -14,6 +14,7 @@ from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.transcript import TextLine, Transcript
 from ingestion.extract import values
 from ingestion.extract.layout_rules import limit_lines, read_invoice
+from ingestion.extract.payee_numbers import list_read_lines
 from ingestion.extract.supplier import find_supplier_name, normalize_name
 from ingestion.extract.tax_ids import compare_tax_ids
 
@@ -41,7 +42,7 @@ def _prints_what_is_paid(invoice: Invoice, transcript: Transcript) -> bool:
         bool(number)
         and number in _strip_punctuation(text)
         and invoice.total_gross in amounts
-        and (invoice.iban is None or names_account(invoice.iban, text))
+        and (invoice.iban is None or names_account(invoice.iban, transcript))
     )
 
 
@@ -70,7 +71,7 @@ def _list_missing_values(invoice: Invoice, transcript: Transcript, page: Sequenc
         # Zero is seldom printed: no tax, nothing due.
         if amount and amounts and amount not in amounts:
             yield name
-    if invoice.iban and not _may_be_paid_to(invoice.iban, page, text):
+    if invoice.iban and not _may_be_paid_to(invoice.iban, page, transcript):
         yield "iban"
     if not _may_name_supplier(invoice, transcript, page):
         yield "supplier_name"
@@ -101,15 +102,17 @@ def _has_total(invoice: Invoice, amount: Decimal) -> bool:
 _WRITTEN_IBAN = re.compile(r"\bIBAN\b\W{0,3}([A-Z]{2}\d{2}(?:[ \u00a0]?[A-Z0-9]){10,30})")
 
 
-def _may_be_paid_to(iban: str, page: Sequence[TextLine], text: str) -> bool:
+def _may_be_paid_to(iban: str, page: Sequence[TextLine], transcript: Transcript) -> bool:
     """Whether the page names this account, or none at all."""
-    if names_account(iban, text):
+    if names_account(iban, transcript):
         return True
     # Written with a wrong check digit it is another account as well.
     return not any(_WRITTEN_IBAN.search(line.text) or next(values.find_ibans(line.text), None) for line in page)
 
 
-def names_account(iban: str, text: str) -> bool:
+def names_account(iban: str, transcript: Transcript) -> bool:
+    """Whether a person who looks at the page for the account finds this one."""
+    text = "\n".join(line.text for line in list_read_lines(limit_lines(transcript), transcript.lines))
     return iban.upper() in re.sub(r"[\s\u00a0]", "", text).upper()
 
 

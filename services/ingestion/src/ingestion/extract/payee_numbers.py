@@ -15,6 +15,7 @@ _SAME_COLUMN = 12.0  # points
 _FAR_ABOVE = 20  # lines that a heading may stand above what is said of it
 _NEAR_ABOVE = 6
 _LONGEST_HEADING = 40
+_MIN_SHARE_OF_HEIGHT = 0.6  # of that of the largest account on the page
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +86,17 @@ def _is_near_name(page: Sequence[TextLine], place: _Place, name: str) -> bool:
     )
 
 
+def list_read_lines(page: Sequence[TextLine], lines: Sequence[TextLine]) -> list[TextLine]:
+    """Those of `lines` that a person reads for the account: not what is much smaller than another account on the page.
+    Whoever wants to be paid in a supplier's place may write his own where a machine looks first and no eye does."""
+    tallest = max((line.height for line in page if next(values.find_ibans(line.text), None)), default=0.0)
+    return [line for line in lines if line.height >= _MIN_SHARE_OF_HEIGHT * tallest]
+
+
 def find_iban(page: Sequence[TextLine]) -> str | None:
     """The first whose check digits are right: suppliers list several accounts of theirs, and of their customer's at
     most the one that they debit."""
+    page = list_read_lines(page, page)
     for index, line in enumerate(page):
         if any(labels.BUYER.search(cell.text) for cell in line.cells) or is_buyer_cell(page, index, 0):
             continue

@@ -75,7 +75,7 @@ def _extract_from_xml(transcript: Transcript, e_invoice: Mapping[str, Any]) -> J
     for page in [] if unseen else pages:
         contradictions = find_contradictions(invoice, page) | contradictions
     confidence = 0.5 if contradictions or unseen else 1.0
-    if unseen is None and invoice.iban and not any(names_account(invoice.iban, page.text) for page in pages):
+    if unseen is None and invoice.iban and not all(names_account(invoice.iban, page) for page in pages):
         unseen = ReviewReason.IBAN_NOT_ON_PAGE  # read exactly, and seen by nobody
     extraction = invoice.to_json()
     # Both values are shown to whoever decides.

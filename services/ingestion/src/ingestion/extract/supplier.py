@@ -17,6 +17,7 @@ _FREE_MAIL = {
     domain.partition(".")[0]
     for domain in files("ingestion.extract").joinpath("free_mail_domains.txt").read_text().split()
 }
+_MAIL = re.compile(r"(?P<local>[\w.+-]{1,60})@(?P<domain>[\w-]{1,60})\.")
 _NO_NAME = re.compile(
     r"^(?:page|seite|pagina|strona|tel|fax|fon|phone|mobile|e-?mail|web|iban|bic|swift|bank|vat|gln|kvk|siret|hrb|nip|regon|date|datum|www|number|nummer|numer|numéro)\b"
     r"|@|https?:|www\.|^\W*\d|\d{3}|:\s*\S|:\s*$|[%€$£=]",
@@ -24,7 +25,7 @@ _NO_NAME = re.compile(
 )
 _PARTS = re.compile(r"\s+[-–—|●•·]\s+|\s*[●•|]\s*|,\s+(?=[A-ZÄÖÜ\d][^.]*$)|\t")
 
-_NAME_LABEL = re.compile(r"^\W*(?:name|firma|company|nom|naam|nazwa)\W*$", re.IGNORECASE)
+_NAME_LABEL = re.compile(r"^\W*(?:name|firma|company|nom|naam|nazwa|nome|nombre|název|navn|namn)\W*$", re.IGNORECASE)
 
 _SENDER_PARTS = re.compile(r"\s*[,●•|·]\s*|\s+[-–—]\s+")
 _HOUSE = re.compile(r"\s\d{1,4}\s?[a-zA-Z]?$")  # a street's number ends it
@@ -35,6 +36,8 @@ _BEHIND_NAME = re.compile(r"\s+(?:au\s+capital|capital|kapitał|mit\s+sitz|regis
 
 _HEAD_LINES = 8
 _BLOCK_LINES = 7
+_FOOT = 0.8  # of the lines stand above it
+_LEAST_REGISTER_DIGITS = 5
 _BLOCK_GAP = 1.8  # of a line's height: more between two lines parts their blocks
 
 # How sure a name must be, and how far ahead of the next.
@@ -115,6 +118,8 @@ def is_buyer_cell(page: Sequence[TextLine], line_index: int, cell_index: int) ->
         return False
     if labels.BUYER.search(beside):
         return True
+    if cell_index == 1 and _NAME_LABEL.match(line.cells[0].text):
+        return is_buyer_cell(page, line_index, 0)  # of a form, whose labels stand below the heading
     lowest = line.top
     for above in reversed(page[max(0, line_index - 8) : line_index]):
         height = max(line.height, above.height)
@@ -169,7 +174,7 @@ def _score_candidate(
         candidate.add_reason("domain", 3.0)
     if index < 3 and line.page == page[0].page:
         candidate.add_reason("top", 1.0)
-    if line.page in (page[0].page, last_page) and index > len(page) * 0.8:
+    if line.page in (page[0].page, last_page) and index > len(page) * _FOOT:
         candidate.add_reason("foot", 0.5)
     if "seen" in candidate.reasons:
         candidate.add_reason("again", 1.0)
@@ -184,6 +189,9 @@ def _has_own_number_near(page: Sequence[TextLine], index: int, name: str) -> boo
     """A tax number in the same line, or below in the block that the name heads: who has one there is a business."""
     cell = next((cell for cell in page[index].cells if name in cell.text), page[index].cells[0])
     own = [index] if any(map(_is_own_number, page[index].cells)) else []
+    if index > len(page) * _FOOT and labels.COMPANY.search(name):
+        # A foot has the numbers in columns of their own.
+        own += [at for at in range(index, min(index + 3, len(page))) if any(map(_is_own_number, page[at].cells))]
     below = _list_block(page, index, cell, 1)
     own += [at for at, found in below if _is_own_number(found)]
     if not own:
@@ -213,16 +221,26 @@ def _list_block(page: Sequence[TextLine], index: int, cell: TextCell, step: int)
 
 
 def _is_own_number(cell: TextCell) -> bool:
-    return bool(labels.VAT_ID.search(cell.text) and not labels.BUYER.search(cell.text) and find_tax_ids(cell.text))
+    if labels.BUYER.search(cell.text):
+        return False
+    match = labels.REGISTER.search(cell.text)
+    if match and sum(letter.isdigit() for letter in cell.text[match.end() :]) >= _LEAST_REGISTER_DIGITS:
+        return True
+    return bool(labels.VAT_ID.search(cell.text) and find_tax_ids(cell.text))
 
 
 def _has_address_with_last_name_below(page: Sequence[TextLine], index: int, name: str) -> bool:
-    """`Sammy Maystone` over `smaystone4@…`: an address that the last word of the name is in."""
+    """`Sammy Maystone` over `smaystone4@…` or `sammy@maystone.example`: an address that the last word is in."""
     words = [word.lower() for word in re.findall(r"[^\W\d_]{4,}", name)]
+    cell = next((cell for cell in page[index].cells if name in cell.text), None)
+    if not words or cell is None:
+        return False
+    below = [line.text for line in page[index + 1 : index + 3]]
+    below += [other.text for _, other in _list_block(page, index, cell, 1)]
     return any(
-        words and words[-1] in match[1].lower()
-        for line in page[index + 1 : index + 3]
-        for match in re.finditer(r"([\w.+-]+)@", line.text)
+        words[-1] in match["local"].lower() or words[-1] in match["domain"].lower() not in _FREE_MAIL
+        for text in below
+        for match in _MAIL.finditer(text)
     )
 
 

@@ -11,6 +11,7 @@ from itertools import islice
 from stdnum.ch import uid as swiss
 from stdnum.dk import cvr as danish
 from stdnum.es import nif as spanish
+from stdnum.gb import vat as british
 from stdnum.it import iva as italian
 from stdnum.pt import nif as portuguese
 
@@ -31,6 +32,11 @@ _NATIONAL: tuple[tuple[re.Pattern[str], Callable[[str], bool]], ...] = tuple(
         ),
         (r"p(?:art(?:ita)?)?\.?\s?iva|p\.\s?i", r"(?:IT[-\s]?)?\d{11}", italian.is_valid),
         (r"cvr(?:[-\s]?n(?:r|ummer))?", r"(?:DK[-\s]?)?\d{2} ?\d{2} ?\d{2} ?\d{2}", danish.is_valid),
+        (
+            r"vat(?:\s+reg(?:istration)?)?(?:\.?\s+(?:no|number))?",
+            r"(?:GB\s?)?\d{3} ?\d{4} ?\d{2}",
+            british.is_valid,
+        ),
         (r"nip", r"\d{3}-?\d{3}-?\d{2}-?\d{2}|\d{3}-?\d{2}-?\d{2}-?\d{3}", lambda _number: True),
     )
 )

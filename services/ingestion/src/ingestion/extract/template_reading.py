@@ -35,8 +35,8 @@ from mailroom_common.parser import JSON
 
 _OF_SUPPLIER = ("supplier_name", "vat_id")  # the page prints it: this is whose it is
 _TOTALS = ("total_gross", "total_net", "total_tax")
-_MOST_CONFIDENCE = 0.9  # one document taught it, and the next may be another case
-_LEAST_NAME = 4  # letters and digits of a name that is not found by chance
+_MAX_CONFIDENCE = 0.9  # one document taught it, and the next may be another case
+_MIN_NAME = 4  # letters and digits of a name that is not found by chance
 
 
 def measure_layout(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
@@ -77,7 +77,7 @@ def read_by_templates(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
                 "used": used,
                 "disputed": _write_fields(disputed),
                 "boxes": [box.to_list() for box in find_boxes(invoice.to_json(), transcript.lines)],
-                "confidence": min(estimate_confidence(invoice), _MOST_CONFIDENCE),
+                "confidence": min(estimate_confidence(invoice), _MAX_CONFIDENCE),
             }
     return None
 
@@ -143,7 +143,7 @@ def fits_page(template: LayoutTemplate, page: Page) -> bool:
     if template.vat_id is not None:
         return _is_printed(template.vat_id, page)
     name = template.supplier_name
-    return name is not None and len(_strip(name)) >= _LEAST_NAME and _is_printed(name, page)
+    return name is not None and len(_strip(name)) >= _MIN_NAME and _is_printed(name, page)
 
 
 def read_template(template: LayoutTemplate, page: Page) -> Invoice:

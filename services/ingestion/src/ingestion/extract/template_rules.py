@@ -22,7 +22,7 @@ Value = str | date | Decimal
 
 _SAME_PLACE = 8.0  # points
 _MAX_PLACES = 12  # of one value on a page: what is printed more often is no one's place
-_LEAST_LABEL = 2  # letters
+_MIN_LABEL = 2  # letters
 
 
 def learn_rules(page: Page, field: str, value: Value) -> tuple[PlaceRule, ...]:
@@ -109,7 +109,7 @@ def _list_places(page: Page, cell: PageCell, words_before: int) -> Iterator[Plac
 
 
 def _is_label(label: str) -> bool:
-    return sum(letter.isalpha() for letter in label) >= _LEAST_LABEL and len(label) < MAX_LABEL_CHARACTERS
+    return sum(letter.isalpha() for letter in label) >= _MIN_LABEL and len(label) < MAX_LABEL_CHARACTERS
 
 
 def _find_texts(page: Page, rule: PlaceRule) -> Iterator[str]:

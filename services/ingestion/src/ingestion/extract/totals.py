@@ -66,11 +66,11 @@ def _drop_foreign(page: Sequence[TextLine], currency: str | None) -> list[TextLi
 
 def _list_confirmed(page: Sequence[TextLine], candidates: _Candidates) -> Iterator[InvoiceTotals]:
     """Totals that add up, the most certain first."""
+    rows = list(_find_rows_that_add_up(page))
+    yield from (totals for totals, is_named in rows if is_named and totals.gross in candidates.gross)
     for gross, net, tax in _list_matching_totals(candidates.gross, candidates.nets, candidates.taxes):
         yield InvoiceTotals(gross, net, tax)
-    for gross, net, tax, is_named in _find_rows_that_add_up(page):
-        if is_named or gross in candidates.gross:
-            yield InvoiceTotals(gross, net, tax)
+    yield from (totals for totals, is_named in rows if is_named or totals.gross in candidates.gross)
     taxes = _add_sums_of_pairs(candidates.taxes)
     yield from _list_adjusted(page, candidates, taxes)
     # Not named, but there: a net amount that the page prints somewhere.
@@ -79,6 +79,10 @@ def _list_confirmed(page: Sequence[TextLine], candidates: _Candidates) -> Iterat
         for gross, net, tax in _list_matching_totals(candidates.gross, [net for net in nets if net], taxes):
             if tax:
                 yield InvoiceTotals(gross, net, tax)
+    # `Summa` may head the net amount: then what it makes with the tax is printed too.
+    for gross, net, tax in _list_matching_totals(list(dict.fromkeys(printed)), candidates.maybe, candidates.taxes):
+        if tax:
+            yield InvoiceTotals(gross, net, tax)
 
 
 def _list_adjusted(
@@ -159,7 +163,7 @@ def _list_matching_totals(
     yield from sorted(found, key=lambda triple: (triple[2] == 0, -abs(triple[0])))
 
 
-def _find_rows_that_add_up(page: Sequence[TextLine]) -> Iterator[tuple[Decimal, Decimal, Decimal, bool]]:
+def _find_rows_that_add_up(page: Sequence[TextLine]) -> Iterator[tuple[InvoiceTotals, bool]]:
     """`Razem: 257,59 59,24 316,83`: a row of net, tax and gross, and whether it says so; the last such row first."""
     for line in reversed(page):
         is_named = any(labels.TOTAL_ROW.match(cell.text) for cell in line.cells)
@@ -170,7 +174,7 @@ def _find_rows_that_add_up(page: Sequence[TextLine]) -> Iterator[tuple[Decimal, 
         ]
         for net, tax, gross in zip(row, row[1:], row[2:], strict=False):
             if tax and abs(tax) < abs(net) and abs(net + tax - gross) <= _CENT:
-                yield gross, net, tax, is_named
+                yield InvoiceTotals(gross, net, tax), is_named
 
 
 def _add_sums_of_pairs(taxes: Sequence[Decimal]) -> list[Decimal]:

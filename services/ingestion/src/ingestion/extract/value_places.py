@@ -23,6 +23,8 @@ def list_texts_beside(page: Sequence[TextLine], label: re.Pattern[str]) -> Itera
             rest = cell.text[match.end() :].strip(" :.#*\t")
             if rest:
                 yield rest
+            # `Invoice date / Delivery date`: what has no digit is still the label.
+            if any(letter.isdigit() for letter in rest):
                 continue
             if number + 1 < len(line.cells) and not label.search(line.cells[number + 1].text):
                 yield line.cells[number + 1].text.lstrip(" :")

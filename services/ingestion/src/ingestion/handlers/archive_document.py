@@ -56,10 +56,10 @@ class PDFArchiver:
             LeaseLost
             Unavailable: the store does not take the copy now. The path stays reserved for the next attempt.
         """
-        standing = lease.find_standing_outcome(outcome)
-        if lease.former is not None and (lease.former.archive_path is not None or not standing.is_reading):
+        current = lease.find_current_outcome(outcome)
+        if lease.former is not None and (lease.former.archive_path is not None or not current.is_reading):
             return outcome  # it has its copy, or this reading changes nothing
-        if not is_archived(lease.profile, standing, file.content_type):
+        if not is_archived(lease.profile, current, file.content_type):
             return outcome
         now, attachment = self._clock(), lease.first_attachment
         trade_key = build_trade_key(trades, sender=attachment.sender_address)

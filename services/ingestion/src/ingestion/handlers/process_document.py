@@ -164,7 +164,7 @@ class DocumentProcessor:
             if file.sha256 != lease.content_sha256:
                 raise BlobMismatch(f"the blob of document {lease.document_id} has other content")
             outcome = await self._read_document(lease, file)
-            trades = [Trade.from_json(trade) for trade in lease.find_standing_outcome(outcome).list_trades()]
+            trades = [Trade.from_json(trade) for trade in lease.find_current_outcome(outcome).list_trades()]
             return await self._archiver.archive_document(lease, file, outcome, trades)
 
     async def _read_document(self, lease: DocumentLease, file: FetchedFile) -> DocumentOutcome:
@@ -231,10 +231,10 @@ class DocumentProcessor:
         if former.archive_path is not None:
             # The copy was written by an earlier reading, and is kept whatever this one says.
             outcome = outcome.with_archive_path(former.archive_path)
-        standing = outcome if outcome.takes_place_of(former) else former
-        if standing is former and outcome.archive_path is not None:
-            standing = former.with_archive_path(outcome.archive_path)
-        finished = await self._leases.finish_document(lease, standing)
+        current = outcome if outcome.takes_place_of(former) else former
+        if current is former and outcome.archive_path is not None:
+            current = former.with_archive_path(outcome.archive_path)
+        finished = await self._leases.finish_document(lease, current)
         if finished is None:
             raise LeaseLost(lease.document_id)
         ending = "failed" if not outcome.takes_place_of(former) else "unchanged" if finished == former else "changed"

@@ -5,12 +5,13 @@ import re
 from ingestion.domain.lanes import Lane
 from ingestion.ports.blobs import DocumentBlobs
 from ingestion.ports.intake import IntakeStore, Rereads, SuperfluousBlob
-from mailroom_common.errors import Rejected
+from mailroom_common.errors import Rejected, Unavailable
 from mailroom_common.events import AttachmentStored, derive_attachment_id, derive_blob_key
 from mailroom_common.kafka.headers import REPLAY_ID, REPLAY_ID_PATTERN
 from mailroom_common.kafka.record import IncomingRecord
 from mailroom_common.logs import get_logger
-from mailroom_common.metrics import INGESTION_ATTACHMENTS_RECORDED
+from mailroom_common.metrics import BLOB_DELETIONS_FAILED, INGESTION_ATTACHMENTS_RECORDED
+from mailroom_common.retries import describe_error
 from mailroom_common.topics import ATTACHMENTS_BACKFILL
 
 log = get_logger()
@@ -58,7 +59,7 @@ class AttachmentRecorder:
             )
         kept_sha256 = await self._blobs.compute_sha256(blob.kept_key)
         if kept_sha256 == own_sha256:
-            await self._blobs.delete_blob(blob.key)
+            await self._delete_if_possible(blob, stored)
             return
         # The blob that a document names is gone, as after a restore that brought the attachments in another order, or
         # has other bytes than it should: the copy of its duplicate is the only good one, and is kept.
@@ -69,6 +70,16 @@ class AttachmentRecorder:
             problem="missing" if kept_sha256 is None else "other_content",
         )
         await self._rereads.request_from_copy(stored)
+
+    async def _delete_if_possible(self, blob: SuperfluousBlob, stored: AttachmentStored) -> None:
+        """A store that is read from and deletes nothing, as one with a retention lock, holds up no record. What it
+        keeps takes room, and is deleted when the record comes again."""
+        try:
+            await self._blobs.delete_blob(blob.key)
+        except (Unavailable, Rejected) as error:
+            BLOB_DELETIONS_FAILED.labels("duplicate").inc()
+            # The store did not delete the blob of a duplicate; the document reads its own, and nothing is lost.
+            log.warning("duplicate_blob_kept", attachment_id=stored.attachment_id, reason=describe_error(error))
 
     async def _replay(self, stored: AttachmentStored, replay_id: str) -> bool:
         """Has the document read again. False for an attachment that has to be recorded first: it came after the backup

@@ -13,7 +13,8 @@ class Channel(StrEnum):
     DOCUMENT_DUE = "ingestion_document_due"  # a document may be claimable
     EVENT_UNNUMBERED = "ingestion_event_unnumbered"  # a document event has no number yet
     EVENT_NUMBERED = "ingestion_event_numbered"  # a document event has one: streams may look
-    TRADES_CHANGED = "ingestion_trades_changed"  # another document made something else of a document's trades
+    RESULTS_WAITING = "ingestion_results_waiting"  # a document has more attachments than results are written at once
+    TRADES_CHANGED = "ingestion_trades_changed"  # trades of a document got another state in the ledger
 
 
 class ChannelSignals(Protocol):

@@ -1,4 +1,4 @@
-"""Pending orders, which trades are expected of."""
+"""Pending orders: what trades are expected to execute."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ class OrderFilter:
 
 @dataclass(frozen=True, slots=True)
 class StoredOrders:
-    """How many orders were new, said something else than before, and were there already."""
+    """How many orders were new, were changed, and were stored already."""
 
     created: int
     updated: int
@@ -26,10 +26,10 @@ class StoredOrders:
 
 
 class PendingOrders(Protocol):
-    """Pending orders as the API shows them (`domain/order_views.py`): always those of one tenant."""
+    """Pending orders as the API shows them (`domain/pending_order.py`): always those of one tenant."""
 
     async def store_orders(self, tenant_id: str, orders: Sequence[OrderTerms]) -> StoredOrders:
-        """All or none; an order that is there already gets what is said now."""
+        """All or none; an order that is stored already is replaced."""
         ...
 
     async def list_orders(
@@ -46,12 +46,12 @@ class PendingOrders(Protocol):
         """The order as it was; its trades are matched anew. None when the tenant has no such order."""
         ...
 
-    async def name_order(self, tenant_id: str, trade_id: str, order_id: str | None, *, version: int) -> bool:
-        """A person says of which order a trade is; None: that is found by the rules again. False when the tenant has no
+    async def link_trade(self, tenant_id: str, trade_id: str, order_id: str | None, *, version: int) -> bool:
+        """Link a trade to the order that a person names; None: the rules find it again. False when the tenant has no
         such trade.
 
         Raises:
             StaleVersion: it has changed since the person looked.
-            TradeDecisionRefused: there is no such order, or it is none of this trade.
+            TradeDecisionRefused: there is no such order, or it does not fit the trade.
         """
         ...

@@ -24,7 +24,7 @@ class TradeFilter:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TradeDecision:
     """What a person says about a trade and another one: `is_same`, or two. `other_trade_id` None: the one that the
-    ledger holds it against. `version` is the one that the person saw."""
+    ledger names beside it. `version` is the one that the person saw."""
 
     is_same: bool
     other_trade_id: str | None
@@ -44,7 +44,8 @@ class TradeLedger(Protocol):
     async def list_trades(
         self, tenant_id: str, wanted: TradeFilter, *, before: int | None, limit: int
     ) -> tuple[Sequence[dict[str, Any]], int | None]:
-        """The newest first, and the position where the next page begins."""
+        """The newest first, by the day or the change that is asked for, else as they were read; and the position where
+        the next page begins."""
         ...
 
     async def find_trade(self, tenant_id: str, trade_id: str) -> dict[str, Any] | None:
@@ -52,7 +53,7 @@ class TradeLedger(Protocol):
         ...
 
     async def decide_trade(self, tenant_id: str, trade_id: str, decision: TradeDecision) -> bool:
-        """Keep the decision, and judge anew all that are alike. False when the tenant has no such trade.
+        """Keep the decision, and judge all similar trades again. False when the tenant has no such trade.
 
         Raises:
             StaleVersion: it has changed since the person looked.

@@ -21,6 +21,8 @@ _NEAR = 0.3  # of the height: how far two letters of one line may stand apart
 _SHIFT = 0.3  # of the width: the same letter again so near is the same letter, drawn twice
 _LEADERS = frozenset("._·…‥•-–")
 _MIN_LEADERS = 4
+_SMALL_PRINT = 0.5  # of the height of a line
+_MANY_SMALL_LETTERS = 12  # a note of a headline, cents or a footnote's sign have fewer
 
 _BUCKET = 4.0  # points of height
 _MAX_COMPARISONS = 60  # rows that one letter is held against
@@ -114,10 +116,21 @@ def build_lines(page: int, letters: Iterable[Letter]) -> PageLines:
         index.add_letter(letter)
     lines = []
     for row in sorted(index.rows, key=lambda row: row.top):
-        written = _drop_leaders(_drop_repeats(sorted(row.letters, key=lambda letter: letter.left)))
-        if written:
-            lines.append(TextLine(page, row.top, _compute_line_height(row), tuple(_split_cells(written))))
+        for some in _part_small_print(row.letters):
+            written = _drop_leaders(_drop_repeats(sorted(some, key=lambda letter: letter.left)))
+            if written:
+                lines.append(TextLine(page, row.top, _compute_line_height(some), tuple(_split_cells(written))))
     return PageLines(lines, is_cut)
+
+
+def _part_small_print(letters: Sequence[Letter]) -> list[Sequence[Letter]]:
+    """Much smaller letters beside large ones are a line of their own: an eye that reads the one does not read the
+    other, and a line says how large its letters are."""
+    least = _SMALL_PRINT * _compute_line_height(letters)
+    small = [letter for letter in letters if letter.height < least]
+    if len(small) < _MANY_SMALL_LETTERS:
+        return [letters]
+    return [[letter for letter in letters if letter.height >= least], small]
 
 
 def _drop_repeats(letters: Sequence[Letter]) -> list[Letter]:
@@ -148,8 +161,8 @@ def _drop_leaders(letters: Sequence[Letter]) -> list[Letter]:
     return kept
 
 
-def _compute_line_height(row: _Row) -> float:
-    heights = sorted(letter.height for letter in row.letters)
+def _compute_line_height(letters: Sequence[Letter]) -> float:
+    heights = sorted(letter.height for letter in letters)
     return max(heights[len(heights) * 3 // 4], 1.0)
 
 

@@ -32,11 +32,11 @@ _Pixels = Any  # numpy's arrays
 _SCALE = 2.0  # pixels a point
 _MAX_SIDE = 2400  # pixels
 # Of 255: fainter letters are not seen. Two drawings of one word differ by up to 64 at its edges from one of it.
-_LEAST_CONTRAST, _LEAST_CONTRAST_AMONG_OTHERS = 24, 80
-_LEAST_INK = 0.05  # of a letter's box
-_MOST_CHANGED = 0.5  # of the paper around a letter's ink, by what has no letter: a shadow changes less
+_MIN_CONTRAST, _MIN_CONTRAST_AMONG_OTHERS = 24, 80
+_MIN_INK = 0.05  # of a letter's box
+_MAX_CHANGED = 0.5  # of the paper around a letter's ink, by what has no letter: a shadow changes less
 _MARGIN = 1  # pixels: a thin letter of another font than the one that is named lies beside its box
-_LEAST_HEIGHT = 1.5  # points, of a page of A4; in proportion on a smaller one
+_MIN_HEIGHT = 2.5  # points, of a page of A4 (small print has 4); in proportion on a smaller one
 _USUAL_HEIGHT = 842.0
 # From here on a letter stands on another one, and one may hide the other.
 _OVERLAP = 0.3
@@ -101,7 +101,7 @@ def _compare_drawings(
     whole = _draw(page)
     of_letter = np.array([layers.get(letter.source, 0) for letter in letters])
     sources = {letter.source for letter in letters}
-    contrast = _LEAST_CONTRAST if not layers else _LEAST_CONTRAST_AMONG_OTHERS
+    contrast = _MIN_CONTRAST if not layers else _MIN_CONTRAST_AMONG_OTHERS
     # What has no letter that is read: blanks, the second drawing of a bold word. It goes with each layer.
     unread = [drawn for source, drawn in objects.items() if source not in sources]
     with _without(unread):
@@ -113,7 +113,7 @@ def _compare_drawings(
         with _without([*unread, *hidden]):
             rest = _draw(page)
         ink = _differ(whole, rest, contrast) & ~_find_shared(letters, places, chosen, touched, whole.shape)
-        seen[chosen] = np.array(_measure_share(ink, places[chosen])) >= _LEAST_INK
+        seen[chosen] = np.array(_measure_share(ink, places[chosen])) >= _MIN_INK
         if not np.array_equal(whole, bare):
             seen[chosen] &= ~_find_covered(whole, bare, rest, places[chosen])
     return seen & _is_large_enough(page, letters)
@@ -175,18 +175,18 @@ def _is_of_another(letter: PlacedLetter, other: PlacedLetter) -> bool:
 def _find_covered(whole: _Pixels, bare: _Pixels, rest: _Pixels, places: _Pixels) -> _Pixels:
     """Whether what has no letter covers a letter: the paper around its ink looks another way as well. `bare` is the
     page without that, `rest` without the letters of this layer too."""
-    near_ink = _differ(bare, rest, _LEAST_CONTRAST)
+    near_ink = _differ(bare, rest, _MIN_CONTRAST)
     for axis in (0, 1):
         near_ink = near_ink | np.roll(near_ink, 1, axis) | np.roll(near_ink, -1, axis)
     paper = np.array(_measure_share(~near_ink, places))
-    changed = np.array(_measure_share(_differ(whole, bare, _LEAST_CONTRAST) & ~near_ink, places))
-    covered: _Pixels = changed > paper * _MOST_CHANGED
+    changed = np.array(_measure_share(_differ(whole, bare, _MIN_CONTRAST) & ~near_ink, places))
+    covered: _Pixels = changed > paper * _MAX_CHANGED
     return covered
 
 
 def _is_large_enough(page: pypdfium2.PdfPage, letters: Sequence[PlacedLetter]) -> _Pixels:
     """A mark is as small as it likes."""
-    least = _LEAST_HEIGHT * min(max(page.get_size()) / _USUAL_HEIGHT, 1.0)
+    least = _MIN_HEIGHT * min(max(page.get_size()) / _USUAL_HEIGHT, 1.0)
     return np.array([max(box[2] - box[0], box[3] - box[1]) >= least for box in (letter.box for letter in letters)])
 
 

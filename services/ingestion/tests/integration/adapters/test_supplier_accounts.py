@@ -183,13 +183,13 @@ async def test_what_was_completed_before_accounts_were_compared_is_known_too(sit
 async def test_a_failed_reading_leaves_the_accounts_that_were_shown(site: Ingestion) -> None:
     await finish_document(site, "first", read_invoice(OLD))
     changed = await finish_document(site, "changed", read_invoice(NEW))
-    standing = read_invoice(NEW)
-    standing = replace(
-        standing,
+    current = read_invoice(NEW)
+    current = replace(
+        current,
         status=ResultStatus.NEEDS_REVIEW,
         reason=ReviewReason.IBAN_CHANGED,
-        extraction={**(standing.extraction or {}), "known_ibans": [OLD]},
+        extraction={**(current.extraction or {}), "known_ibans": [OLD]},
     )
     await decide(site, await finish_document(site, "second", read_invoice(NEWER)), ReviewAction.CONFIRM)
-    await read_again(site, changed, standing, "r1")
+    await read_again(site, changed, current, "r1")
     assert (await site.document(changed))["result_number"] == 1

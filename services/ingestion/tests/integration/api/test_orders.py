@@ -1,6 +1,8 @@
 """Pending orders on a real database, over real HTTP, and the trades that executed them."""
 
+import re
 from collections.abc import AsyncIterator
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ from ingestion_fakes import build_record, build_trade
 from ingestion_processes import api_settings, as_tenant, running_api
 from ingestion_site import Ingestion
 
-from ingestion.adapters import order_matching
+from ingestion.adapters import order_matching, orders
 from ingestion.adapters.order_matching import PgOrderMatcher
 from ingestion.domain.document import DocumentOutcome
 from ingestion.domain.order_matching import MatchedTrade, OrderTolerance, OrderTolerances
@@ -194,3 +196,88 @@ async def test_of_a_file_with_a_mistake_nothing_is_stored(site: Ingestion, api: 
     assert (await api.post("/pending-orders", json={**ORDER, "isin": "X"})).status_code == 422
     assert (await api.post("/pending-orders", json=ORDER, headers=as_tenant("acme"))).status_code == 403
     assert (await api.get("/pending-orders")).json()["items"] == []
+
+
+async def test_orders_of_one_tenant_by_the_thousand_hold_up_no_other_tenants(
+    site: Ingestion, api: httpx.AsyncClient
+) -> None:
+    lines = [f"E-{number},buy,10,T{number},2026-04-01" for number in range(20)]
+    file = "\n".join([HEADER.replace("isin", "ticker"), *lines])
+    answer = await api.post("/pending-orders", content=file, headers=CSV)
+    assert answer.status_code == 200, answer.text
+    other = as_tenant("other", "operator")
+    await api.post("/pending-orders", json=ORDER, headers=other)
+    matcher = PgOrderMatcher(site.pool, OrderTolerances())
+    for _ in range(2):
+        assert await matcher.match_next()
+    waiting = await site.pool.fetch("select distinct tenant_id from ingestion.order_match_request")
+    assert [row["tenant_id"] for row in waiting] == ["acme"]
+
+
+async def test_a_security_is_asked_for_once_however_many_of_its_trades_wait(
+    site: Ingestion, api: httpx.AsyncClient
+) -> None:
+    await add_order(api)
+    for name in ("one", "two", "three"):
+        await finish(site, name, build_trade(reference=f"R-{name}"))
+    requests = await site.pool.fetch("select direction, instrument_key from ingestion.order_match_request")
+    assert len(requests) == len(set(map(tuple, requests)))
+
+
+# The statements that hold the ledger of a tenant, and the indexes without which they would go through all its rows.
+PLANNED: dict[str, tuple[str, tuple[Any, ...], set[str]]] = {
+    "orders of a security": (
+        order_matching._LIST_ORDERS,
+        ("acme", "buy", ["isin:A"], 300),
+        {"pending_order_by_first_key", "pending_order_by_second_key", "pending_order_by_third_key"},
+    ),
+    "trades of a security": (
+        order_matching._LIST_TRADES,
+        ("acme", "buy", ["isin:A"], 500),
+        {"trade_by_first_key", "trade_by_second_key", "trade_by_third_key"},
+    ),
+    "next request": (order_matching._FIND_REQUEST, ("acme",), {"order_match_request_by_tenant"}),
+    "requests of a security": (
+        order_matching._DELETE_REQUESTS,
+        ("acme", "buy", ["isin:A"]),
+        {"order_match_request_by_security"},
+    ),
+    "trades of an order that goes": (
+        orders._UNLINK_TRADES,
+        (["A"], "acme"),
+        {"trade_by_order", "trade_by_decided_order"},
+    ),
+}
+
+MANY_TRADES = """
+    insert into ingestion.trade (trade_id, tenant_id, doc_source_id, document_id, content_sha256, position, match_key,
+                                 fields, is_cancellation, instrument_keys, trade_date, state)
+    select n::text, 'acme', 'source-1', $1, '', n, n::text, '{"direction": "buy"}', false, array['isin:' || n],
+           '2026-04-01', 'counted'
+    from generate_series(1, 2000) n
+"""
+
+
+@pytest.mark.parametrize("name", PLANNED)
+async def test_no_statement_that_holds_the_ledger_goes_through_all_rows(site: Ingestion, name: str) -> None:
+    statement, values, indexes = PLANNED[name]
+    document_id = await finish(site, "note", build_trade())
+    async with site.pool.acquire() as conn, conn.transaction():
+        await conn.execute(MANY_TRADES, document_id)
+        await conn.execute("analyze ingestion.trade")
+        await conn.execute("set local enable_seqscan = off")  # of few rows it would be the cheapest
+        rows = await conn.fetch(f"explain {statement}", *values)
+    plan = "\n".join(row[0] for row in rows)
+    assert indexes <= set(re.findall(r"\w+", plan)), plan
+
+
+async def test_of_a_security_that_is_traded_every_day_the_newest_are_looked_at(
+    site: Ingestion, api: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(order_matching, "_MAX_TRADES", 2)
+    await add_order(api)
+    for day in (1, 2, 3):
+        await finish(site, f"note-{day}", build_trade(trade_date=date(2026, 4, day), reference=f"R-{day}00"))
+    await match(site)
+    rows = await site.pool.fetch("select order_match from ingestion.trade order by trade_date")
+    assert [row["order_match"] for row in rows] == [None, "ambiguous", "ambiguous"]

@@ -121,9 +121,19 @@ async def test_a_password_that_comes_during_a_reading_is_used_by_the_next_one(
     assert after.password.text == "second"
 
 
-async def test_a_password_whose_key_is_gone_leaves_the_document_locked(site: Ingestion, api: httpx.AsyncClient) -> None:
-    await give(api, await finish_document(site))
-    assert (await claim(worker_with_keys(site, keys=OTHER_KEYS))).password is None
+async def test_a_password_whose_key_is_gone_has_the_document_read_once_and_leaves_it_locked(
+    site: Ingestion, api: httpx.AsyncClient
+) -> None:
+    document_id = await finish_document(site)
+    await give(api, document_id)
+    worker = worker_with_keys(site, keys=OTHER_KEYS)
+    lease = await claim(worker)
+    assert lease.password is not None
+    assert lease.password.text is None
+    assert await worker.finish_document(lease, LOCKED)
+    assert await worker.claim_document() is None, "it would be read without end"
+    await give(api, document_id)
+    assert await worker.claim_document() is not None
 
 
 async def test_what_no_worker_read_within_a_day_is_forgotten(site: Ingestion, api: httpx.AsyncClient) -> None:

@@ -134,9 +134,9 @@ async def test_a_newer_reading_is_kept_beside_a_decision_and_never_replaces_it(
     newer = replace(DOUBTFUL, extraction={**FIELDS, "total_gross": "120.00"}, reader="layout-rules/2")
     for number in range(2):
         await read_again(site, document_id, newer, f"r{number}")
-    standing = dict(await site.document(document_id))
+    current = dict(await site.document(document_id))
     kept = ("status", "extraction", "reader", "result_number", "review_decision", "updated_at")
-    assert [standing[name] for name in kept] == [decided[name] for name in kept]
+    assert [current[name] for name in kept] == [decided[name] for name in kept]
     assert (await site.results())[-1].reader == "layout-rules/1"
 
     proposed, corrected, read = await list_history(api, document_id)
@@ -178,9 +178,9 @@ async def test_a_decision_during_another_reading_stands(site: Ingestion, api: ht
     await api.post(f"/documents/{document_id}/review", **correct(1, total_gross="119"))
     path = await site.leases.reserve_archive_path(lease, ["archive/1.pdf"])
     assert await site.leases.finish_document(lease, replace(DONE, archive_path=path))
-    standing = await site.document(document_id)
+    current = await site.document(document_id)
     # The copy was written; only of that the results say something new.
-    assert (standing["extraction"]["total_gross"], standing["archive_path"]) == ("119.00", "archive/1.pdf")
+    assert (current["extraction"]["total_gross"], current["archive_path"]) == ("119.00", "archive/1.pdf")
     assert [entry["kind"] for entry in await list_history(api, document_id)][:2] == ["proposed", "corrected"]
 
 

@@ -2,6 +2,9 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +62,66 @@ async def finish(site: Ingestion, name: str, outcome: DocumentOutcome, **where: 
     return lease.document_id
 
 
+async def test_a_trade_that_is_committed_later_has_changed_later(site: Ingestion) -> None:
+    """Or whoever asks for what changed since the last change that it knows would never see it."""
+    first, second = await claim(site, "first"), await claim(site, "second")
+    async with site.pool.acquire() as conn, conn.transaction():
+        # The first one's transaction has begun, and waits for its document.
+        await conn.execute("select from ingestion.document where document_id = $1 for update", first.document_id)
+        finishing = asyncio.create_task(site.leases.finish_document(first, outcome_of(NOTE)))
+        await wait_for_blocked_statement(site.pool, "for no key update")
+        other = replace(NOTE, quantity=Decimal(77), reference="R-77")
+        assert await site.leases.finish_document(second, outcome_of(other))
+    assert await finishing
+    rows = await site.pool.fetch("select document_id from ingestion.trade order by updated_at")
+    assert [row["document_id"] for row in rows] == [second.document_id, first.document_id]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        ({"traded_from": "2026-04-02"}, ["4", "4", "3", "3", "2", "2"]),
+        ({"traded_to": "2026-04-03"}, ["3", "3", "2", "2", "1", "1"]),
+        ({"changed_since": "2026-01-01T00:00:00Z"}, ["1", "1", "2", "2", "3", "3", "4", "4"]),
+        ({}, ["1", "1", "2", "2", "3", "3", "4", "4"]),
+    ],
+    ids=["from a day", "to a day", "changed", "all"],
+)
+async def test_pages_of_trades_follow_each_other_in_the_order_of_what_is_asked_for(
+    site: Ingestion, api: httpx.AsyncClient, wanted: dict[str, str], expected: list[str]
+) -> None:
+    for day in (4, 3, 2, 1):
+        trades = [replace(NOTE, trade_date=date(2026, 4, day), reference=f"R-{day}00{part}") for part in (1, 2)]
+        await finish(site, f"note-{day}", outcome_of(*trades))
+    found: list[str] = []
+    cursor: dict[str, str] = {}
+    while True:
+        page = (await api.get("/trades", params={**wanted, **cursor, "limit": 3})).json()
+        found += [item["trade"]["trade_date"][-1] for item in page["items"]]
+        if page["next_cursor"] is None:
+            break
+        cursor = {"cursor": page["next_cursor"]}
+    assert found == expected
+    mixed = await api.get("/trades", params={"traded_from": "2026-04-02", **cursor})
+    assert mixed.status_code == 200
+
+
+async def test_who_holds_the_ledger_does_not_wait_for_a_document_that_waits_for_the_ledger(site: Ingestion) -> None:
+    note = await finish(site, "note", outcome_of(NOTE))
+    await site.rereads.request_document("acme", note, "replay-1")
+    reread = await site.claim_document()
+    cancellation = await claim(site, "storno")
+    async with site.pool.acquire() as conn, conn.transaction():
+        # The cancellation is first in line for the ledger, and the note is locked while it is second.
+        await conn.execute("select pg_advisory_xact_lock(hashtextextended('ingestion.trade:acme', 0))")
+        finishing = []
+        for lease, trade in ((cancellation, replace(NOTE, is_cancellation=True)), (reread, NOTE)):
+            finishing.append(asyncio.create_task(site.leases.finish_document(lease, outcome_of(trade))))
+            await wait_for_blocked_statement(site.pool, "pg_advisory_xact_lock", sessions=len(finishing))
+    assert None not in await asyncio.gather(*finishing)
+    assert await read_states(site) == {note: "cancelled", cancellation.document_id: "cancellation"}
+
+
 async def read_states(site: Ingestion) -> dict[str, str]:
     """Of the trades of a database that has one per document, by the document."""
     rows = await site.pool.fetch("select document_id, state from ingestion.trade")
@@ -69,8 +132,8 @@ async def test_a_trade_behind_more_than_are_looked_at_has_a_state_and_counts_onc
     site: Ingestion, api: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A sender who states very many trades of a day must not keep a real one out of the books for ever."""
-    monkeypatch.setattr(trade_ledger, "_MOST_ALIKE_READ", 2)
-    monkeypatch.setattr("ingestion.domain.trade_ledger.MAX_ALIKE", 2)
+    monkeypatch.setattr(trade_ledger, "_MAX_SIMILAR_READ", 2)
+    monkeypatch.setattr("ingestion.domain.trade_ledger.MAX_SIMILAR", 2)
     for name in ("forged", "forged too"):
         await finish(site, name, outcome_of(build_trade(isin="US0378331005", reference=name)))
     real = await finish(site, "real", outcome_of(NOTE))

@@ -11,6 +11,8 @@ from ingestion_site import DONE, Ingestion
 
 from ingestion.adapters.uploads import PgManualUploads, UploadSweeper
 from ingestion.domain.upload import MAX_UPLOAD_BYTES
+from ingestion.ports.housekeeping import SweptUpload
+from mailroom_common.errors import Unavailable
 
 pytestmark = pytest.mark.stack
 
@@ -117,8 +119,33 @@ async def test_the_blob_of_an_upload_that_was_cut_off_is_swept_and_a_recorded_on
     await site.put_blob("documents/lost.pdf", CONTENT)
     await uploads.record_upload_start("lost", "documents/lost.pdf")
     await uploads.record_upload_start(recorded, kept)  # as a crash after the record leaves it
-    assert not await UploadSweeper(site.pool, site.blobs).sweep_upload()
+    assert await UploadSweeper(site.pool, site.blobs).sweep_upload() is None
 
     sweeper = UploadSweeper(site.pool, site.blobs, max_duration=timedelta(0))
-    assert [await sweeper.sweep_upload() for _ in range(3)] == [True, True, False]
+    swept = [await sweeper.sweep_upload() for _ in range(3)]
+    assert swept == [SweptUpload.DELETED, SweptUpload.RECORDED, None]
     assert (await site.blobs.has_blob("documents/lost.pdf"), await site.blobs.has_blob(kept)) == (False, True)
+
+
+async def test_an_upload_whose_blob_cannot_be_deleted_holds_up_no_other_and_is_tried_again_a_day_later(
+    site: Ingestion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    uploads, delete = PgManualUploads(site.pool), site.blobs.delete_blob
+    for name in ("1-stuck", "2-other"):
+        await site.put_blob(f"documents/{name}.pdf", CONTENT)
+        await uploads.record_upload_start(name, f"documents/{name}.pdf")
+    old = "update ingestion.upload set {} = now() - interval '25 hours' where blob_key like 'documents/_-%'"
+    await site.pool.execute(old.format("started_at"))
+
+    async def refuse(key: str) -> None:
+        if "stuck" in key:
+            raise Unavailable("S3 answered AccessDenied")
+        await delete(key)
+
+    monkeypatch.setattr(site.blobs, "delete_blob", refuse)
+    sweeper = UploadSweeper(site.pool, site.blobs)
+    assert {await sweeper.sweep_upload() for _ in range(2)} == {SweptUpload.POSTPONED, SweptUpload.DELETED}
+    monkeypatch.setattr(site.blobs, "delete_blob", delete)
+    assert await sweeper.sweep_upload() is None
+    await site.pool.execute(old.format("delete_failed_at"))
+    assert await sweeper.sweep_upload() is SweptUpload.DELETED

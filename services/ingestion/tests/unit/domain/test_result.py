@@ -47,7 +47,7 @@ def test_a_trade_says_what_it_is_in_the_ledger_and_one_that_is_taken_back_is_lef
     stated = [build_trade(is_cancellation=True).to_json(), build_trade().to_json()]
     note = DocumentOutcome(status=ResultStatus.COMPLETED, extraction={"trades": stated})
     mark = {"trade_id": "t1", "state": "duplicate", "duplicate_of": "t0", "cancelled_by": None}
-    (marked,) = result(outcome=note, trade_marks={0: {}, 1: mark}).trades
+    (marked,) = result(outcome=note, ledger_states={0: {}, 1: mark}).trades
     assert orjson.loads(marked) == {**stated[1], **mark}
     (unmarked,) = result(outcome=note).trades
     assert orjson.loads(unmarked) == {**stated[1], **dict.fromkeys(mark)}

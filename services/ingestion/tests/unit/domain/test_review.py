@@ -95,9 +95,9 @@ def test_who_corrects_another_field_has_not_said_that_a_doubtful_account_is_righ
     read = {**beside, "page_values": {**beside.get("page_values", {}), "total_gross": "1.19"}} if beside else beside
     doubtful = replace(DOUBTFUL, reason=reason, extraction={**fields, **read})
 
-    def correct(standing: DocumentOutcome, **given: Any) -> DocumentOutcome:
+    def correct(current: DocumentOutcome, **given: Any) -> DocumentOutcome:
         return decide(
-            build_review(ReviewAction.CORRECT, **given), standing, profile=Profile.INVOICE, read=fields
+            build_review(ReviewAction.CORRECT, **given), current, profile=Profile.INVOICE, read=fields
         ).outcome
 
     corrected = correct(doubtful, total_gross="119.00")
@@ -119,12 +119,12 @@ def test_the_trades_of_a_rejected_note_are_told_to_nobody() -> None:
     assert (len(note.list_trades()), outcome.list_trades()) == (1, [])
 
 
-@pytest.mark.parametrize("standing", [UNREAD, SKIPPED], ids=["unread", "skipped"])
-def test_a_person_gives_the_fields_of_what_no_reader_read(standing: DocumentOutcome) -> None:
+@pytest.mark.parametrize("current", [UNREAD, SKIPPED], ids=["unread", "skipped"])
+def test_a_person_gives_the_fields_of_what_no_reader_read(current: DocumentOutcome) -> None:
     given = {**FIELDS, "total_gross": "119.00"}
-    outcome = decide(build_review(ReviewAction.CORRECT, **given), standing, profile=Profile.INVOICE, read=None).outcome
+    outcome = decide(build_review(ReviewAction.CORRECT, **given), current, profile=Profile.INVOICE, read=None).outcome
     assert (outcome.status, outcome.document_type) == (ResultStatus.COMPLETED, "invoice")
-    assert (outcome.extraction, outcome.confidence) == (given, standing.confidence)
+    assert (outcome.extraction, outcome.confidence) == (given, current.confidence)
 
 
 def test_a_changed_document_type_is_evidence_too() -> None:
@@ -151,9 +151,9 @@ NOTE = DocumentOutcome(
 )
 
 
-def correct_trades(*trades: Trade, standing: DocumentOutcome = NOTE, **changed: Any) -> Decision:
+def correct_trades(*trades: Trade, current: DocumentOutcome = NOTE, **changed: Any) -> Decision:
     review = replace(build_review(ReviewAction.CORRECT, trades=[trade.to_json() for trade in trades]), **changed)
-    return decide(review, standing, profile=Profile.CONTRACT_NOTE, read=standing.extraction)
+    return decide(review, current, profile=Profile.CONTRACT_NOTE, read=current.extraction)
 
 
 def test_the_trades_of_a_note_are_corrected_and_judged_anew() -> None:
@@ -177,13 +177,13 @@ def test_a_trade_that_is_added_or_taken_away_is_evidence_as_a_whole() -> None:
     assert [(change.field, change.former, change.given) for change in taken] == [("trades.1", other.to_json(), None)]
 
 
-@pytest.mark.parametrize("standing", [UNREAD, SKIPPED], ids=["unread", "skipped"])
-def test_a_person_gives_the_trades_of_what_no_reader_read(standing: DocumentOutcome) -> None:
-    outcome = correct_trades(build_trade(), standing=standing).outcome
+@pytest.mark.parametrize("current", [UNREAD, SKIPPED], ids=["unread", "skipped"])
+def test_a_person_gives_the_trades_of_what_no_reader_read(current: DocumentOutcome) -> None:
+    outcome = correct_trades(build_trade(), current=current).outcome
     assert (outcome.status, outcome.document_type) == (ResultStatus.COMPLETED, "contract_note")
-    assert correct_trades(
-        build_trade(), standing=standing, document_type="activity_statement"
-    ).outcome.document_type == ("activity_statement")
+    assert correct_trades(build_trade(), current=current, document_type="activity_statement").outcome.document_type == (
+        "activity_statement"
+    )
 
 
 def test_a_trade_that_a_note_takes_back_is_still_confirmed_by_a_person() -> None:

@@ -11,13 +11,13 @@ from ingestion_fakes import build_trade
 
 from ingestion.domain.trade import ACTIVITY_STATEMENT, CONTRACT_NOTE, Direction, Trade
 from ingestion.domain.trade_ledger import (
-    MAX_ALIKE,
+    MAX_SIMILAR,
     LedgerEntry,
     TradeJudgement,
     TradeState,
     align_trades,
+    judge_trades,
     read_stored_trade,
-    settle_trades,
 )
 
 STATEMENT: dict[str, Any] = {"document_type": ACTIVITY_STATEMENT, "reference": None}
@@ -41,7 +41,7 @@ def settle(*entries: LedgerEntry) -> dict[str, tuple[Any, ...]]:
     """The state of each, and the trade that it is held against."""
     return {
         trade_id: (one.state.value, one.duplicate_of or one.cancelled_by or one.cancels)
-        for trade_id, one in settle_trades(entries).items()
+        for trade_id, one in judge_trades(entries).items()
     }
 
 
@@ -135,9 +135,9 @@ def test_a_cancellation_that_waits_for_a_person_keeps_its_trade_from_counting() 
 def test_a_copy_of_a_cancellation_takes_back_no_second_trade() -> None:
     trades = build_entry("a", 1, reference="R-1001"), build_entry("b", 2, reference="R-1002")
     copies = cancel("c", 3, reference="R-1001"), cancel("d", 4, reference="R-1001")
-    settled = settle(*trades, *copies)
-    assert (settled["a"][0], settled["b"][0]) == ("cancelled", "counted")
-    assert settle_trades([*trades, *copies])["d"] == TradeJudgement(
+    judgements = settle(*trades, *copies)
+    assert (judgements["a"][0], judgements["b"][0]) == ("cancelled", "counted")
+    assert judge_trades([*trades, *copies])["d"] == TradeJudgement(
         TradeState.CANCELLATION, duplicate_of="c", cancels="a"
     )
 
@@ -145,15 +145,15 @@ def test_a_copy_of_a_cancellation_takes_back_no_second_trade() -> None:
 def test_a_cancellation_that_names_its_trade_goes_before_one_that_fits_several() -> None:
     trades = build_entry("a", 1, reference="R-1001"), build_entry("b", 2, reference="R-1002")
     unnamed, named = cancel("c", 3, account=None), cancel("d", 4, reference="R-1001", price=Decimal("20.51"))
-    settled = settle(*trades, unnamed, named)
-    assert settled["a"] == ("cancelled", "d")
-    assert settled["b"] == ("cancelled", "c")
+    judgements = settle(*trades, unnamed, named)
+    assert judgements["a"] == ("cancelled", "d")
+    assert judgements["b"] == ("cancelled", "c")
 
 
 def test_which_of_two_trades_is_taken_back_is_not_guessed() -> None:
     trades = build_entry("a", 1, reference="R-1001"), build_entry("b", 2, reference="R-1002")
-    settled = settle(*trades, cancel("c", 3))
-    assert settled == {
+    judgements = settle(*trades, cancel("c", 3))
+    assert judgements == {
         "a": ("possibly_cancelled", "c"),
         "b": ("possibly_cancelled", "c"),
         "c": ("cancellation_unmatched", None),
@@ -170,21 +170,21 @@ def test_the_same_trade_again_after_its_cancellation_is_left_to_a_person() -> No
 
 
 def test_beyond_a_number_of_alike_trades_a_person_tells_them_apart() -> None:
-    entries = [build_entry(f"s{number}", number, **STATEMENT) for number in range(MAX_ALIKE + 1)]
-    settled = settle(*entries)
-    assert settled[f"s{MAX_ALIKE - 1}"] == ("counted", None)
-    assert settled[f"s{MAX_ALIKE}"] == ("possible_duplicate", "s0")
+    entries = [build_entry(f"s{number}", number, **STATEMENT) for number in range(MAX_SIMILAR + 1)]
+    judgements = settle(*entries)
+    assert judgements[f"s{MAX_SIMILAR - 1}"] == ("counted", None)
+    assert judgements[f"s{MAX_SIMILAR}"] == ("possible_duplicate", "s0")
 
 
 def test_a_trade_counts_once_a_person_has_told_it_apart_however_many_are_alike() -> None:
     """Whoever sends one document with very many trades would keep all others of that day out of the books."""
-    forged = [build_entry(f"s{number}", number, **STATEMENT, isin="US0378331005") for number in range(MAX_ALIKE + 1)]
-    real = build_entry("a", MAX_ALIKE + 9, isin="DE0008404005", distinct_from=frozenset({"s0"}))
-    again = build_entry("b", MAX_ALIKE + 10, isin="DE0008404005", same_as=frozenset({"a"}))
-    settled = settle(*forged, real, again)
-    assert settled["a"] == ("counted", None)
-    assert settled["b"] == ("duplicate", "a")
-    assert settled[f"s{MAX_ALIKE}"] == ("possible_duplicate", "s0")
+    forged = [build_entry(f"s{number}", number, **STATEMENT, isin="US0378331005") for number in range(MAX_SIMILAR + 1)]
+    real = build_entry("a", MAX_SIMILAR + 9, isin="DE0008404005", distinct_from=frozenset({"s0"}))
+    again = build_entry("b", MAX_SIMILAR + 10, isin="DE0008404005", same_as=frozenset({"a"}))
+    judgements = settle(*forged, real, again)
+    assert judgements["a"] == ("counted", None)
+    assert judgements["b"] == ("duplicate", "a")
+    assert judgements[f"s{MAX_SIMILAR}"] == ("possible_duplicate", "s0")
 
 
 NOTES = st.lists(st.integers(1, 4), max_size=6)  # the trade that each note states, each with its reference
@@ -200,9 +200,9 @@ def test_each_true_trade_counts_once_however_its_documents_come(notes: list[int]
     stated += [{"name": f"z{trade}", **STATEMENT} for trade in true_trades] if has_list else []
     shuffle.shuffle(stated)
     entries = [build_entry(seq=seq, **fields) for seq, fields in enumerate(stated)]
-    settled = settle_trades(entries)
-    assert settled.keys() == {entry.trade_id for entry in entries}
-    counted = [one for one in settled.values() if one.state is TradeState.COUNTED]
+    judgements = judge_trades(entries)
+    assert judgements.keys() == {entry.trade_id for entry in entries}
+    counted = [one for one in judgements.values() if one.state is TradeState.COUNTED]
     assert len(counted) == len(true_trades)
 
 
@@ -223,20 +223,22 @@ ENTRIES = st.lists(
 @given(ENTRIES)
 def test_nothing_is_lost_or_counted_twice_whatever_is_stated(stated: list[dict[str, Any]]) -> None:
     entries = [build_entry(**{**one, "name": f"{one['name']}{seq}", "seq": seq}) for seq, one in enumerate(stated)]
-    settled = settle_trades(entries)
+    judgements = judge_trades(entries)
     by_id = {entry.trade_id: entry for entry in entries}
-    assert settled.keys() == by_id.keys()
-    for trade_id, one in settled.items():
+    assert judgements.keys() == by_id.keys()
+    for trade_id, one in judgements.items():
         if one.duplicate_of is not None:
             assert one.state is not TradeState.COUNTED
-            assert settled[one.duplicate_of].duplicate_of is None  # what it repeats is first, and no duplicate itself
+            assert (
+                judgements[one.duplicate_of].duplicate_of is None
+            )  # what it repeats is first, and no duplicate itself
             assert by_id[trade_id].document_id != by_id[one.duplicate_of].document_id
         if one.state is TradeState.COUNTED:
             assert by_id[trade_id].is_confirmed
             assert one.cancelled_by is None
-    taken = [one.cancels for one in settled.values() if one.cancels is not None and one.duplicate_of is None]
+    taken = [one.cancels for one in judgements.values() if one.cancels is not None and one.duplicate_of is None]
     assert len(taken) == len(set(taken))
-    assert settle_trades(entries[::-1]) == settled
+    assert judge_trades(entries[::-1]) == judgements
 
 
 def test_a_document_that_is_read_again_keeps_the_ids_of_its_trades() -> None:

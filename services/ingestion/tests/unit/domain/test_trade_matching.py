@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ingestion_fakes import build_trade
 
 from ingestion.domain.trade import ACTIVITY_STATEMENT, CONTRACT_NOTE, Direction
-from ingestion.domain.trade_matching import Likeness, StatedTrade, build_match_key, compare_trades
+from ingestion.domain.trade_matching import Similarity, StatedTrade, build_match_key, compare_trades
 
 WHOLE: dict[str, Any] = {"reference": "71-234567", "account": "DE 12 3456 7890", "account_name": "Acme Ltd"}
 
@@ -21,49 +21,49 @@ def state(document_type: str = CONTRACT_NOTE, content: str = "", **changed: Any)
 
 
 @pytest.mark.parametrize(
-    ("changed", "likeness"),
+    ("changed", "similarity"),
     [
-        ({}, Likeness.CERTAIN),
-        ({"reference": "71 234567"}, Likeness.CERTAIN),
-        ({"reference": None}, Likeness.POSSIBLE),
-        ({"reference": "12"}, Likeness.POSSIBLE),  # the number of a line
-        ({"reference": "71234568"}, Likeness.DIFFERENT),
-        ({"account": None, "account_name": None}, Likeness.CERTAIN),
-        ({"account": "34567890"}, Likeness.CERTAIN),  # printed without its branch
-        ({"account": "9999999999"}, Likeness.POSSIBLE),  # an order that is split over accounts
-        ({"account": "9999999999", "reference": None}, Likeness.DIFFERENT),
-        ({"account": None, "account_name": "ACME"}, Likeness.CERTAIN),
-        ({"account": None, "account_name": "Miller", "reference": None}, Likeness.DIFFERENT),
-        ({"account": None, "account_name": "Acme Holding", "reference": None}, Likeness.POSSIBLE),
-        ({"price": None}, Likeness.CERTAIN),
-        ({"price": Decimal("20.51")}, Likeness.POSSIBLE),
-        ({"price": Decimal("20.51"), "reference": None}, Likeness.DIFFERENT),
-        ({"price": Decimal("20.5049"), "reference": None}, Likeness.POSSIBLE),  # rounded by the other one
-        ({"price": Decimal(22), "foreign_currency": "USD", "reference": None}, Likeness.POSSIBLE),
-        ({"isin": "US0378331005"}, Likeness.DIFFERENT),
-        ({"isin": None, "wkn": "840400"}, Likeness.CERTAIN),  # which is in the ISIN
-        ({"isin": None, "wkn": "840401"}, Likeness.DIFFERENT),
-        ({"isin": None, "ticker": "ALV", "reference": None}, Likeness.POSSIBLE),
-        ({"isin": None, "ticker": "ALV", "reference": None, "price": None}, Likeness.DIFFERENT),
+        ({}, Similarity.CERTAIN),
+        ({"reference": "71 234567"}, Similarity.CERTAIN),
+        ({"reference": None}, Similarity.POSSIBLE),
+        ({"reference": "12"}, Similarity.POSSIBLE),  # the number of a line
+        ({"reference": "71234568"}, Similarity.DIFFERENT),
+        ({"account": None, "account_name": None}, Similarity.CERTAIN),
+        ({"account": "34567890"}, Similarity.CERTAIN),  # printed without its branch
+        ({"account": "9999999999"}, Similarity.POSSIBLE),  # an order that is split over accounts
+        ({"account": "9999999999", "reference": None}, Similarity.DIFFERENT),
+        ({"account": None, "account_name": "ACME"}, Similarity.CERTAIN),
+        ({"account": None, "account_name": "Miller", "reference": None}, Similarity.DIFFERENT),
+        ({"account": None, "account_name": "Acme Holding", "reference": None}, Similarity.POSSIBLE),
+        ({"price": None}, Similarity.CERTAIN),
+        ({"price": Decimal("20.51")}, Similarity.POSSIBLE),
+        ({"price": Decimal("20.51"), "reference": None}, Similarity.DIFFERENT),
+        ({"price": Decimal("20.5049"), "reference": None}, Similarity.POSSIBLE),  # rounded by the other one
+        ({"price": Decimal(22), "foreign_currency": "USD", "reference": None}, Similarity.POSSIBLE),
+        ({"isin": "US0378331005"}, Similarity.DIFFERENT),
+        ({"isin": None, "wkn": "840400"}, Similarity.CERTAIN),  # which is in the ISIN
+        ({"isin": None, "wkn": "840401"}, Similarity.DIFFERENT),
+        ({"isin": None, "ticker": "ALV", "reference": None}, Similarity.POSSIBLE),
+        ({"isin": None, "ticker": "ALV", "reference": None, "price": None}, Similarity.DIFFERENT),
     ],
 )
-def test_what_both_notes_say_decides(changed: dict[str, Any], likeness: Likeness) -> None:
-    assert compare_trades(state(), state(**changed)) is likeness
-    assert compare_trades(state(**changed), state()) is likeness
+def test_what_both_notes_say_decides(changed: dict[str, Any], similarity: Similarity) -> None:
+    assert compare_trades(state(), state(**changed)) is similarity
+    assert compare_trades(state(**changed), state()) is similarity
 
 
 def test_a_statement_lists_what_a_note_says_also_under_a_reference_of_another_kind() -> None:
-    assert compare_trades(state(), state(ACTIVITY_STATEMENT, reference=None)) is Likeness.CERTAIN
-    assert compare_trades(state(), state(ACTIVITY_STATEMENT, reference="B-889900")) is Likeness.CERTAIN
-    assert compare_trades(state(), state(ACTIVITY_STATEMENT, reference=None, price=None)) is Likeness.POSSIBLE
+    assert compare_trades(state(), state(ACTIVITY_STATEMENT, reference=None)) is Similarity.CERTAIN
+    assert compare_trades(state(), state(ACTIVITY_STATEMENT, reference="B-889900")) is Similarity.CERTAIN
+    assert compare_trades(state(), state(ACTIVITY_STATEMENT, reference=None, price=None)) is Similarity.POSSIBLE
     unnamed = state(ACTIVITY_STATEMENT, reference=None, account=None, account_name=None)
-    assert compare_trades(state(), unnamed) is Likeness.POSSIBLE
+    assert compare_trades(state(), unnamed) is Similarity.POSSIBLE
 
 
 def test_the_same_file_in_two_mailboxes_has_the_same_trades() -> None:
     bare: dict[str, Any] = {"reference": None, "account": None, "account_name": None, "isin": None, "ticker": "ALV"}
-    assert compare_trades(state(content="a", **bare), state(content="b", **bare)) is Likeness.POSSIBLE
-    assert compare_trades(state(content="a", **bare), state(content="a", **bare)) is Likeness.CERTAIN
+    assert compare_trades(state(content="a", **bare), state(content="b", **bare)) is Similarity.POSSIBLE
+    assert compare_trades(state(content="a", **bare), state(content="a", **bare)) is Similarity.CERTAIN
 
 
 def test_direction_quantity_and_day_are_never_left_to_a_comparison() -> None:

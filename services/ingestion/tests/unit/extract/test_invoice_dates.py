@@ -41,3 +41,8 @@ def test_where_accounts_have_an_iban_the_day_stands_first() -> None:
     assert dates(*rows)[0] == "None"
     assert dates(*rows, "IBAN DE89 3704 0044 0532 0130 00")[0] == "2026-04-03"
     assert dates(*rows[:2], "Total   USD 12.00", "IBAN DE89 3704 0044 0532 0130 00")[0] == "2026-03-04"
+
+
+def test_words_behind_a_label_belong_to_it() -> None:
+    assert dates("Invoice date / Delivery date   12 February 2026")[0] == "2026-02-12"
+    assert dates("Fecha emisión factura:   08 de abril de 2026")[0] == "2026-04-08"

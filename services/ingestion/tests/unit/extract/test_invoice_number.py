@@ -52,4 +52,5 @@ def test_a_street_to_the_right_of_a_label_is_no_number() -> None:
 
 def test_a_number_may_stand_at_the_other_edge_of_the_title() -> None:
     assert number("Invoice                                2026-000117", "Seller:") == "2026-000117"
+    assert number("FAKTURA         nr 2026/04/117", "Sprzedawca:") == "2026/04/117"
     assert number("Invoice                                Page 1", "Seller:") is None

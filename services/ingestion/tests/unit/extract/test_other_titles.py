@@ -31,6 +31,21 @@ def test_what_a_reminder_asks_for_is_no_total_of_an_invoice(title: str) -> None:
     assert read_invoice(reminder)[0].total_gross is None
 
 
+@pytest.mark.parametrize(
+    "subject",
+    ["Objet : relance facture impayée n° F-26-0419", "Betreff: Mahnung zur Rechnung 7", "Re: overdue invoice INV-7"],
+)
+def test_a_letter_that_reminds_is_no_invoice(subject: str) -> None:
+    letter = ["Serrurerie Martin SARL", subject, "la facture n° F-26-0419 du 2 avril 2026 d'un montant de 684,00 €"]
+    assert not is_invoice(Transcript.from_rows(letter))
+
+
+def test_what_a_customer_tells_that_it_paid_is_no_invoice_and_a_slip_below_one_is_no_title() -> None:
+    table = ["Invoice no   Invoice date   Our ref   Amount paid", "0061   14/05/2026   PI-11907   2,111.40"]
+    assert not is_invoice(Transcript.from_rows(["Redbourne Homes Ltd", "REMITTANCE ADVICE", *table]))
+    assert is_invoice(Transcript.from_rows(["Example Ltd", "Invoice number: 7", "PAYMENT ADVICE", *TOTALS]))
+
+
 @pytest.mark.parametrize("words", ["Reminder: please quote our number", "Mahnung"])
 def test_an_invoice_may_speak_of_reminders(words: str) -> None:
     rows = ["Muster GmbH", "Rechnung Nr. 2026-10443", words, "Gesamtbetrag   2.203,44 €"]

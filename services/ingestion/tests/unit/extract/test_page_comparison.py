@@ -1,3 +1,4 @@
+from dataclasses import replace
 from io import BytesIO
 from typing import Any
 
@@ -104,6 +105,14 @@ def test_an_amount_due_that_stands_nowhere_on_the_page_is_named() -> None:
 )
 def test_a_page_that_says_otherwise_is_named_field_by_field(page: CII, fields: list[str]) -> None:
     assert compared(CII(), page) == fields
+
+
+def test_an_account_that_agrees_with_the_xml_in_small_print_alone_contradicts_the_one_that_is_read() -> None:
+    rows = (*PAGE.strip().splitlines()[:-1], "IBAN DE02 1203 0000 0000 2020 51")
+    printed = Transcript.from_rows([*rows, "IBAN DE88 2008 0000 0970 3757 00"])
+    small = replace(printed, lines=(*printed.lines[:-1], replace(printed.lines[-1], height=4.0)))
+    assert "iban" not in find_contradictions(read_xml(CII()), printed)
+    assert find_contradictions(read_xml(CII()), small)["iban"] == "DE02120300000000202051"
 
 
 def test_a_page_that_leaves_something_out_contradicts_nothing() -> None:

@@ -1,5 +1,7 @@
 """Whose tax number and account it is, where the customer's stand beside them."""
 
+from dataclasses import replace
+
 import pytest
 
 from ingestion.domain.transcript import TextLine, Transcript
@@ -64,3 +66,15 @@ def test_what_is_paid_from_the_customers_account_goes_to_the_suppliers() -> None
 
 def read_rows(text: str) -> tuple[TextLine, ...]:
     return Transcript.from_rows(text.splitlines()).lines
+
+
+def write_lines(*written: tuple[str, float]) -> list[TextLine]:
+    rows = Transcript.from_rows(text for text, _ in written).lines
+    return [replace(row, height=height) for row, (_, height) in zip(rows, written, strict=True)]
+
+
+def test_an_account_in_print_that_no_eye_looks_at_does_not_go_before_the_one_that_is_read() -> None:
+    hidden, shown = "IBAN DE02 1203 0000 0000 2020 51", "IBAN DE89 3704 0044 0532 0130 00"
+    assert find_iban(write_lines((hidden, 4.6), ("Invoice", 20.0), (shown, 11.6))) == "DE89370400440532013000"
+    # In a foot all accounts are small, and so is the print around them.
+    assert find_iban(write_lines((hidden, 6.0), (shown, 6.0), ("Invoice", 20.0))) == "DE02120300000000202051"

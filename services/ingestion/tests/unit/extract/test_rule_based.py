@@ -1,3 +1,4 @@
+from dataclasses import replace
 from io import BytesIO
 from typing import Any
 
@@ -70,6 +71,14 @@ def test_an_account_that_only_the_xml_names_is_told(account: str, unseen: str | 
     """Nobody who looks at the page can see whom he pays, and who changes a file in between changes its XML."""
     answer = extracted(with_xml(CII(), f"{PAGE_OF_XML}\n{account}"))
     assert (answer["doubts"], answer["unseen"], answer["confidence"]) == ([], unseen, 1.0)
+
+
+def test_an_account_that_only_a_pdf_in_the_pdf_names_is_told() -> None:
+    """Whoever opens the file sees its own page, which is the same invoice without an account."""
+    own, inner = page(PAGE_OF_XML).lines, page(f"{PAGE_OF_XML}\nIBAN DE88 2008 0000 0970 3757 00").lines
+    lines = (*own, *(replace(line, page=1) for line in inner))
+    transcript = Transcript("application/pdf", 2, lines, einvoice.parse_invoice_xml(CII().xml()), part_starts=(1,))
+    assert extracted(transcript)["unseen"] == "iban_not_on_page"
 
 
 def test_a_page_is_read_by_its_layout() -> None:

@@ -100,3 +100,27 @@ def test_the_large_type_of_a_letter_head_names_the_supplier() -> None:
     assert find_supplier_name(lines) is None
     lines[0] = replace(lines[0], height=lines[0].height * 1.6)
     assert find_supplier_name(lines) == "Bakkerij De Korenmaat"
+
+
+def test_a_person_is_a_business_by_an_address_or_a_register_in_its_block() -> None:
+    block = ["Camille Roussel", "Auteure", "Allée des Lilas", "44000 Nantes"]
+    assert find_supplier_name(page("\n".join(["Facture 7", "", "", *block]))) is None
+    assert find_supplier_name(page("\n".join([*block, "camille@plume-roussel.example"]))) == "Camille Roussel"
+    assert find_supplier_name(page("\n".join(["Facture 7", "", "", *block, "SIRET : 829 246 479 00018"]))) == block[0]
+
+
+def test_the_company_in_a_foot_with_a_tax_number_is_ahead_of_the_one_that_is_written_to() -> None:
+    letter = ["Kreditfaktura", "", "Vinö Gårdshotell AB", "Vinö 12", "", *["Lakan  20  189,00"] * 12]
+    foot = ["Linneförrådet AB        Telefon 033        Org.nr 556734-3784", "Vägen 3        Borås        F-skatt"]
+    assert find_supplier_name(page("\n".join([*letter, *foot]))) == "Linneförrådet AB"
+
+
+def test_a_form_names_the_customer_below_the_customers_heading() -> None:
+    seller = ["PRESTADOR DO SERVIÇO", "Nome      Tiago Andrade", "NIF       597536180", ""]
+    buyer = ["ADQUIRENTE DO SERVIÇO", "Nome      Clínica Bento, Lda.", "NIF       543893855"]
+    assert find_supplier_name(page("\n".join([*seller, *buyer]))) == "Tiago Andrade"
+
+
+def test_who_is_written_to_is_the_customer() -> None:
+    text = "M. Kowalczyk Plastering\nVAT No. 724 0919 01\n\nTo:\nRedbourne Homes Ltd\nAccounts"
+    assert find_supplier_name(page(text)) == "M. Kowalczyk Plastering"

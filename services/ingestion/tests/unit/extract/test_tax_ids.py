@@ -16,6 +16,7 @@ from ingestion.extract.tax_ids import compare_tax_ids, find_tax_ids
         ("P.IVA 37894770314 - C.F. RNLPLA75D44A944K", "37894770314"),
         ("Partita IVA: IT37894770314", "IT37894770314"),
         ("Musterby ApS · CVR-nr. 26 66 85 14 · Tlf. 74 42 00 00", "26668514"),
+        ("VAT Reg. No. 724 0919 01", "724091901"),
         ("CHE-724.144.923 MWST", "CHE724144923"),
     ],
 )
@@ -24,7 +25,15 @@ def test_a_number_of_one_country_is_read_behind_its_name_as_it_is_printed(text: 
 
 
 @pytest.mark.parametrize(
-    "text", ["NIF: 46876707R", "CVR 26668515", "P.IVA 37894770315", "Steuernummer: 156/231/40512", "CHE-724.144.923"]
+    "text",
+    [
+        "NIF: 46876707R",
+        "CVR 26668515",
+        "P.IVA 37894770315",
+        "Steuernummer: 156/231/40512",
+        "CHE-724.144.923",
+        "VAT No. 724 0919 02",
+    ],
 )
 def test_a_number_with_another_check_digit_or_of_another_kind_is_none(text: str) -> None:
     assert find_tax_ids(text) == []

@@ -138,6 +138,22 @@ def test_a_row_that_says_that_it_sums_up_needs_no_other_total() -> None:
     assert read(rows.replace("Razem", "Mebel")).gross is None
 
 
+def test_a_row_that_sums_up_is_ahead_of_columns_that_end_above_it() -> None:
+    head = "Lp        Wartość netto        VAT kwota        Wartość brutto"
+    rows = [
+        "1         1 280,00             294,40           1 574,40",
+        "2         150,00               34,50            184,50",
+    ]
+    table = [head, *rows, "", "", "", "RAZEM     1 430,00             328,90           1 758,90"]
+    assert read("\n".join([*table, "Do zapłaty: 1 758,90 EUR"])) == totals("1758.90", "1430.00", "328.90", "1758.90")
+
+
+def test_a_sum_that_makes_another_printed_amount_with_the_tax_is_the_net_total() -> None:
+    assert read("Summa   -3 780,00\nMoms 25%   -945,00\nTillgodo   -4 725,00") == totals(
+        "-4725.00", "-3780.00", "-945.00"
+    )
+
+
 def test_what_is_given_back_has_the_sign_of_its_total() -> None:
     text = "Total HT   -112,00\nTVA   -22,40\nTotal TTC   -134,40\nReste à payer   134,40"
     assert read(text) == totals("-134.40", "-112.00", "-22.40", "-134.40")

@@ -9,7 +9,7 @@ from ingestion_fakes import PDF, FakeBlobs, build_record
 from ingestion.domain.lanes import Lane
 from ingestion.handlers.record_attachment import AttachmentRecorder
 from ingestion.ports.intake import RereadFilter, RereadPage, SuperfluousBlob
-from mailroom_common.errors import Rejected
+from mailroom_common.errors import Rejected, Unavailable
 from mailroom_common.events import AttachmentStored, Event, IngestionResult, ResultStatus
 from mailroom_common.kafka.headers import REPLAY_ID
 from mailroom_common.kafka.record import IncomingRecord
@@ -77,6 +77,21 @@ async def test_the_blob_of_a_duplicate_is_deleted_after_its_row_is_committed(tmp
     await AttachmentRecorder(intakes, FakeRereads(), blobs)(record(event))
     assert intakes.taken == [event]
     assert list(blobs.blobs) == ["documents/1.pdf"]
+
+
+@pytest.mark.parametrize("error", [Unavailable("S3 answered AccessDenied"), Rejected("S3 answered InvalidArgument")])
+async def test_a_duplicate_whose_blob_the_store_does_not_delete_holds_up_no_record(
+    tmp_path: Path, error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blobs = FakeBlobs(tmp_path, {"documents/2.pdf": PDF, KEPT_KEY: PDF})
+
+    async def refuse(_key: str) -> None:
+        raise error
+
+    monkeypatch.setattr(blobs, "delete_blob", refuse)
+    intakes = FakeIntakeStore("documents/2.pdf")
+    await AttachmentRecorder(intakes, FakeRereads(), blobs)(record(build_record()))
+    assert len(intakes.taken) == 1
 
 
 async def test_a_blob_with_other_content_than_its_record_says_is_kept_and_the_record_dead_lettered(

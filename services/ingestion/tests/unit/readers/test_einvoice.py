@@ -2,7 +2,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from generated_invoices import CII
+from generated_invoices import CII, MUSTER_FIELDS
 
 from ingestion.readers import einvoice
 from mailroom_common.parser import UnreadableFile
@@ -42,29 +42,8 @@ def test_every_field_is_read_as_it_stands() -> None:
     read = fields(CII(payable="19.00").xml())
     assert read["profile"] == "urn:cen.eu:en16931:2017"
     assert read["document_type"] == "invoice"
-    assert read["invoice"] == {
-        "supplier_name": "Muster GmbH",
-        "invoice_number": "RE-1",
-        "issue_date": "2026-04-01",
-        "due_date": "2026-04-30",
-        "currency": "EUR",
-        "total_gross": "119.00",
-        "total_net": "100.00",
-        "total_tax": "19.00",
-        "vat_id": "DE136695976",
-        "iban": "DE88200800000970375700",
-        "lines": [
-            {
-                "description": "Beratung",
-                "quantity": "1",
-                "unit_price": "100",
-                "amount": "100.00",
-                "tax_rate": "19",
-            }
-        ],
-        "line_amounts": "net",
-        "amount_due": "19.00",
-    }
+    line = {"description": "Beratung", "quantity": "1", "unit_price": "100", "amount": "100.00", "tax_rate": "19"}
+    assert read["invoice"] == {**MUSTER_FIELDS, "lines": [line], "amount_due": "19.00"}
 
 
 def test_the_draft_of_the_format_has_no_namespaces_and_dates_of_its_own() -> None:

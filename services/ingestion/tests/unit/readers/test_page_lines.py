@@ -36,6 +36,16 @@ def test_leaders_are_a_gap(leaders: str) -> None:
     assert cells(*write(f"Total {leaders} 300.00", 40, 100)) == [["Total", "300.00"]]
 
 
+def test_small_print_beside_large_letters_is_a_line_of_its_own_and_says_how_small_it_is() -> None:
+    """Else a line would say that all of it is large."""
+    lines = build_lines(0, [*write("INVOICE", 40, 100, 20), *write("DE0212030000000000", 120, 116, 4)]).lines
+    assert [(line.text, line.height) for line in lines] == [("INVOICE", 20), ("DE0212030000000000", 4)]
+
+
+def test_a_short_note_stays_in_its_line() -> None:
+    assert cells(*write("INVOICE", 40, 100, 20), *write("No. 17", 120, 112, 8)) == [["INVOICE", "No. 17"]]
+
+
 def test_a_few_dots_are_what_is_written() -> None:
     assert cells(*write("a...b", 40, 100)) == [["a...b"]]
 

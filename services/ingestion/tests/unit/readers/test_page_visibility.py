@@ -83,6 +83,11 @@ def write_as_small_as_a_dot(canvas: Canvas) -> None:
     canvas.drawString(40, 700, ACCOUNT)
 
 
+def write_too_small_to_be_read(canvas: Canvas) -> None:
+    canvas.setFont("Helvetica", 3)
+    canvas.drawString(40, 700, ACCOUNT)
+
+
 def write_under_another_line(canvas: Canvas) -> None:
     """White letters among those of a line that is seen: the ink at their place is not theirs."""
     canvas.setFillColor(_WHITE)
@@ -137,6 +142,7 @@ def write_below_a_huge_letter(canvas: Canvas) -> None:
         write_beside_the_page,
         write_outside_of_the_clip,
         write_as_small_as_a_dot,
+        write_too_small_to_be_read,
         write_under_another_line,
         write_with_the_feet_on_another_line,
         write_under_a_stamp,
@@ -256,6 +262,21 @@ def test_an_xml_that_agrees_with_nothing_but_hidden_text_is_not_believed() -> No
     shown, hidden = CII(iban="DE89370400440532013000"), CII(iban=ACCOUNT)
     assert find_doubts(shown.pdf(add_account(CII(iban=None).page(), ACCOUNT))) == []
     assert find_doubts(hidden.pdf(add_account(CII(iban=None).page(), ACCOUNT))) == ["iban"]
+
+
+@pytest.mark.parametrize("top", [760, 820])
+def test_an_account_in_tiny_print_is_not_the_one_that_is_paid(top: int) -> None:
+    """Where a machine looks first, beside the headline too, and as pale as it can be seen."""
+
+    def write_two_accounts(canvas: Canvas) -> None:
+        canvas.drawString(40, 300, "IBAN DE89 3704 0044 0532 0130 00")
+        canvas.setFont("Helvetica", 4)
+        canvas.setFillColor(Color(0.8, 0.8, 0.8))
+        canvas.drawString(104, top, "IBAN DE02 1203 0000 0000 2020 51")
+
+    transcript = orjson.dumps(transcribe_document(BytesIO(draw_page(write_two_accounts)), {}))
+    answer: Any = extract_invoice(BytesIO(transcript), {})
+    assert answer["extraction"]["iban"] == "DE89370400440532013000"
 
 
 def test_letters_that_nobody_sees_on_a_picture_are_a_proposal_for_a_person() -> None:

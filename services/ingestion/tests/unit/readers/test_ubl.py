@@ -2,6 +2,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from generated_invoices import MUSTER_FIELDS
 from generated_ubl import UBL
 
 from ingestion.domain.invoice import Invoice
@@ -16,23 +17,8 @@ def read(xml: bytes) -> Any:
 def test_every_field_of_an_invoice_is_read() -> None:
     answer = read(UBL().xml())
     assert answer["document_type"] == "invoice"
-    assert answer["invoice"] == {
-        "supplier_name": "Muster GmbH",
-        "invoice_number": "RE-1",
-        "issue_date": "2026-04-01",
-        "due_date": "2026-04-30",
-        "currency": "EUR",
-        "total_gross": "119.00",
-        "total_net": "100.00",
-        "total_tax": "19.00",
-        "vat_id": "DE136695976",
-        "iban": "DE88200800000970375700",
-        "lines": [
-            {"description": "Beratung", "quantity": "2", "unit_price": "50", "amount": "100.00", "tax_rate": "19"}
-        ],
-        "line_amounts": "net",
-        "amount_due": "119.00",
-    }
+    line = {"description": "Beratung", "quantity": "2", "unit_price": "50", "amount": "100.00", "tax_rate": "19"}
+    assert answer["invoice"] == {**MUSTER_FIELDS, "lines": [line]}
 
 
 def test_a_credit_note_has_elements_of_its_own() -> None:

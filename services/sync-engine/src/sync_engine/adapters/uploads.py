@@ -4,13 +4,16 @@ import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
+from enum import Enum, auto
 
 import asyncpg
 
 from mailroom_common.blobs import BlobStore
-from mailroom_common.errors import Unavailable
+from mailroom_common.errors import Rejected, Unavailable
 from mailroom_common.logs import get_logger
+from mailroom_common.metrics import BLOB_DELETIONS_FAILED
 from mailroom_common.postgres import DatabaseSession, acquire_session, open_transaction
+from mailroom_common.retries import describe_error
 from sync_engine.domain.message_records import ProcessedMessage
 from sync_engine.domain.run_outcomes import SourceNotActive
 
@@ -20,6 +23,9 @@ _MAX_UPLOAD_DURATION = timedelta(days=1)
 _RUN_RETENTION = timedelta(days=30)
 _IDLE_RUN_RETENTION = timedelta(days=1)  # a mailbox is synced a hundred times a day, and mostly nothing is new
 _BATCH_SIZE = 5000  # rows that one statement deletes
+# A store that is away, or deletes nothing, is not asked for each blob; whoever is passed over is tried a day later.
+_MAX_FAILURES_IN_A_ROW = 10
+_MAX_DELETION_S = 30.0  # Postgres ends a transaction that is idle for a minute
 
 # What a part names already needs no row: it is ingestion's. In one statement with the question whether the source is
 # forgotten: a deletion marks it before it takes the first part, so that whoever misses the part sees the mark. A row
@@ -44,9 +50,10 @@ delete from sync_engine.blob_upload u where u.attachment_id = any($1)
 _LOCK_OLDEST = """
 select u.attachment_id, u.blob_key, exists (
     select from sync_engine.message_part p where p.attachment_id = u.attachment_id) as is_named
-from sync_engine.blob_upload u where u.upload_started_at < $1
+from sync_engine.blob_upload u where greatest(u.upload_started_at, u.delete_failed_at) < $1
 order by u.upload_started_at limit 1 for update of u skip locked
 """
+_POSTPONE = "update sync_engine.blob_upload set delete_failed_at = $2 where attachment_id = $1"
 # Each by an index of its own, and in batches: on a site with 100,000 mailboxes one statement for all would run into its
 # time limit, and be begun again for ever. Two workers pass over each other's rows.
 _DELETE_RUNS = """
@@ -62,6 +69,14 @@ _DELETE_OLD_RUNS = _DELETE_RUNS.format(condition="started_at < $1")
 _DELETE_IDLE_RUNS = _DELETE_RUNS.format(
     condition="started_at < $1 and outcome = 'done' and new_messages = 0 and parked_items = 0"
 )
+
+
+class _Swept(Enum):
+    """What became of an upload that is a day old."""
+
+    REMOVED = auto()
+    NAMED = auto()  # a part names its blob, which stays
+    POSTPONED = auto()  # the store did not delete its blob
 
 
 class PgUploads:
@@ -130,9 +145,16 @@ class Housekeeping:
         await self._delete_rows(_DELETE_OLD_RUNS, now - _RUN_RETENTION)
         await self._delete_rows(_DELETE_IDLE_RUNS, now - _IDLE_RUN_RETENTION)
         await self._delete_rows(_DELETE_OLD_MAIL_EVENTS, now - self._mail_event_retention)
-        removed = 0
-        while not self._stopping.is_set() and (is_removed := await self._sweep_upload()) is not None:
-            removed += is_removed
+        return await self._sweep_uploads()
+
+    async def _sweep_uploads(self) -> int:
+        removed = failed_in_a_row = 0
+        while not self._stopping.is_set() and failed_in_a_row < _MAX_FAILURES_IN_A_ROW:
+            swept = await self._sweep_upload()
+            if swept is None:
+                break
+            removed += swept is _Swept.REMOVED
+            failed_in_a_row = failed_in_a_row + 1 if swept is _Swept.POSTPONED else 0
         return removed
 
     async def _delete_rows(self, statement: str, before: datetime) -> None:
@@ -142,14 +164,27 @@ class Housekeeping:
                 status = await conn.execute(statement, before, self._batch_size)
             is_done = status == "DELETE 0"
 
-    async def _sweep_upload(self) -> bool | None:
+    async def _sweep_upload(self) -> _Swept | None:
         async with open_transaction(self._pool) as conn:
             row = await conn.fetchrow(_LOCK_OLDEST, self._clock() - _MAX_UPLOAD_DURATION)
             if row is None:
                 return None
             # What a part names is ingestion's, whether its row was deleted or not.
-            if not row["is_named"]:
+            swept = _Swept.NAMED if row["is_named"] else await self._delete_blob(row)
+            if swept is _Swept.POSTPONED:
+                await conn.execute(_POSTPONE, row["attachment_id"], self._clock())
+            else:
+                await conn.execute("delete from sync_engine.blob_upload where attachment_id = $1", row["attachment_id"])
+            return swept
+
+    async def _delete_blob(self, row: asyncpg.Record) -> _Swept:
+        try:
+            async with asyncio.timeout(_MAX_DELETION_S):
                 await self._blobs.delete_blob(row["blob_key"])
-                log.info("orphaned_blob_removed", attachment_id=row["attachment_id"])
-            await conn.execute("delete from sync_engine.blob_upload where attachment_id = $1", row["attachment_id"])
-            return not row["is_named"]
+        except (Unavailable, Rejected, TimeoutError) as error:
+            BLOB_DELETIONS_FAILED.labels("upload").inc()
+            # The store did not delete this blob, as one under a retention lock; it is tried again a day later.
+            log.warning("orphaned_blob_kept", attachment_id=row["attachment_id"], reason=describe_error(error))
+            return _Swept.POSTPONED
+        log.info("orphaned_blob_removed", attachment_id=row["attachment_id"])
+        return _Swept.REMOVED

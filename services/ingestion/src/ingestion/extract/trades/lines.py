@@ -15,7 +15,7 @@ MAX_LINES = 1500
 _MAX_LINE = 400  # letters
 _MAX_PROSE = 110  # letters; a longer line without money is a sentence of the terms
 _NEXT_WORD = 6  # letters: `: ` or ` per ` between a label and its date
-_LEAST_HEADS = 4  # cells or labels of a line from which on it is the head of a table
+_MIN_HEADS = 4  # cells or labels of a line from which on it is the head of a table
 _MAX_NUMBERS = 40  # of a line
 _MAX_ROWS_BELOW = 6  # of a table's head and its first row
 
@@ -84,7 +84,7 @@ def _read_line(
     numbers = tuple(islice(find_numbers(masked, index, style), _MAX_NUMBERS))
     dates = tuple(_find_dates(text, day_first))
     is_prose = (
-        len(text) > _MAX_PROSE and len(line.cells) < _LEAST_HEADS and not any(number.is_money for number in numbers)
+        len(text) > _MAX_PROSE and len(line.cells) < _MIN_HEADS and not any(number.is_money for number in numbers)
     )
     labels = tuple(_find_label_places(text))
     if is_prose:
@@ -144,7 +144,7 @@ def list_dates_at(lines: Sequence[ReadLine], line: ReadLine, place: LabelPlace) 
     end = _find_next_label(line, place)
     if behind := [found.date for found in line.dates if place.end <= found.start < end]:
         return behind
-    is_head = len(line.labels) >= _LEAST_HEADS or not re.search(r"\w", list_words_behind(line, place))
+    is_head = len(line.labels) >= _MIN_HEADS or not re.search(r"\w", list_words_behind(line, place))
     if line.dates or line.numbers or not is_head:
         return []
     for below in _list_lines_below(lines, line):

@@ -19,7 +19,7 @@ _LEAST = Decimal("0.01")
 _MAX_LETTERS = 200  # of a row
 _MAX_NUMBERS = 7  # of a row that are looked at
 _MAX_ROWS = 120
-_LEAST_GROUP = 2
+_MIN_GROUP = 2
 _WORDS = re.compile(r"[^\W\d_]{2,40}")
 
 Pattern = tuple[int, int, int]  # the places of quantity, price and amount among the numbers of a row
@@ -61,7 +61,7 @@ def find_product_rows(lines: Sequence[ReadLine], quantities: Collection[int] = (
 
 def _may_hold_product(line: ReadLine) -> bool:
     return (
-        len(line.numbers) > _LEAST_GROUP
+        len(line.numbers) > _MIN_GROUP
         and len(line.text) <= _MAX_LETTERS
         and any(number.is_money for number in line.numbers)
     )
@@ -115,7 +115,7 @@ def _swap(row: ProductRow) -> ProductRow:
 def are_trades(rows: Sequence[ProductRow]) -> bool:
     """Whether the rows are trades of their own: each has its day, and not the same one or not the same security."""
     what = {(row.traded, _find_first_words(row.line.text)) for row in rows}
-    return len(rows) >= _LEAST_GROUP and all(row.traded is not None for row in rows) and len(what) > 1
+    return len(rows) >= _MIN_GROUP and all(row.traded is not None for row in rows) and len(what) > 1
 
 
 def _find_first_words(text: str) -> str:

@@ -144,12 +144,12 @@ def find_account(lines: Sequence[ReadLine]) -> str | None:
     """Of one cell: what stands beside it is another number."""
     for line, place in list_places(lines, Label.ACCOUNT):
         cell = line.text[place.end :].lstrip(" \t:#.").partition("\t")[0]
-        if (match := _ACCOUNT.match(cell)) is not None and len(match[0]) >= _LEAST_ACCOUNT:
+        if (match := _ACCOUNT.match(cell)) is not None and len(match[0]) >= _MIN_ACCOUNT:
             return match[0].replace(" ", "").rstrip(".")
     return None
 
 
-_LEAST_ACCOUNT = 3
+_MIN_ACCOUNT = 3
 
 
 def find_account_name(lines: Sequence[ReadLine]) -> str | None:

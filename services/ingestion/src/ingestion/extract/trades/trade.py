@@ -112,14 +112,14 @@ def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
 
 def _get_price(product: Product, lines: Sequence[ReadLine]) -> Decimal:
     """In the currency of the trade: London's shares are priced in pence, and settled in pounds."""
-    is_hundredfold = product.quantity * product.price_value > product.amount * _LEAST_HUNDREDFOLD
+    is_hundredfold = product.quantity * product.price_value > product.amount * _MIN_HUNDREDFOLD
     if is_hundredfold and not product.price.is_percent and any(_PENCE.search(line.text) for line in lines):
         return product.price_value / 100
     return product.price_value
 
 
 # Between what is right and what is a hundred times too large, whatever was rounded.
-_LEAST_HUNDREDFOLD = 50
+_MIN_HUNDREDFOLD = 50
 _POUND = "GBP"
 _PENCE = re.compile(r"\(p\)|\b(?:pence|penny|GBX|GBp)\b|\d\s?p\b")
 

@@ -1,0 +1,107 @@
+"""The results of a document in the outbox, one for each of its attachments, a bounded number in one transaction.
+
+A sender may have sent the same content a hundred thousand times. The rest is written by the worker, in turns, while the
+outbox has room: no transaction holds a document for minutes, and no other result waits behind all of these.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any
+
+import asyncpg
+
+from ingestion.adapters.intakes import read_outcome
+from ingestion.adapters.trade_ledger import read_ledger_states
+from ingestion.domain.document import FINAL_STATUSES, AttachmentId, DocumentId
+from ingestion.domain.result import build_result
+from ingestion.ports.events import Channel
+from mailroom_common.events import ResultStatus
+from mailroom_common.outbox import Outbox
+from mailroom_common.postgres import DatabaseSession, acquire_session, open_transaction
+from mailroom_common.topics import INGESTION_RESULTS
+
+MAX_RESULTS = 100
+"""Of a document in one transaction: an extraction has 800 KB at most."""
+MAX_OUTBOX_ROWS = 1000
+"""Beyond so many that wait for Kafka, no more of a backlog is written."""
+
+_LIST_INTAKES = "select * from ingestion.intake where document_id = $1 and seq > $2 order by seq limit $3"
+# Of another version all are written again, whatever was left of the one before.
+_REMEMBER = """
+    insert into ingestion.result_backlog (document_id, after_seq) values ($1, $2)
+    on conflict (document_id) do update set after_seq = excluded.after_seq, next_turn_at = now()
+"""
+_COUNT_WAITING = "select count(*) from (select from ingestion.outbox limit $1) as waiting"
+_NEXT = "select document_id from ingestion.result_backlog order by next_turn_at limit 1"
+# The lock that every writer of a document's results takes, and first, as they do.
+_LOCK_DOCUMENT = "select * from ingestion.document where document_id = $1 for no key update"
+_FIND_PLACE = "select after_seq from ingestion.result_backlog where document_id = $1"
+_FORGET = "delete from ingestion.result_backlog where document_id = $1"
+
+
+async def append_results(conn: DatabaseSession, outbox: Outbox, document: Any, occurred_at: datetime) -> None:
+    """The result of each attachment, as the document's row says now, under the lock of that row: the first ones at
+    once, and the others soon."""
+    await _append_some(conn, outbox, document, occurred_at, after_seq=0)
+
+
+async def _append_some(
+    conn: DatabaseSession, outbox: Outbox, document: Any, occurred_at: datetime, *, after_seq: int
+) -> None:
+    document_id = document["document_id"]
+    # One more than are written says that there are more.
+    intakes = await conn.fetch(_LIST_INTAKES, document_id, after_seq, MAX_RESULTS + 1)
+    await _append_each(conn, outbox, document, occurred_at, intakes[:MAX_RESULTS])
+    if len(intakes) > MAX_RESULTS:
+        await conn.execute(_REMEMBER, document_id, intakes[MAX_RESULTS - 1]["seq"])
+        await conn.execute("select pg_notify($1, '')", Channel.RESULTS_WAITING.value)
+    elif after_seq:
+        await conn.execute(_FORGET, document_id)
+
+
+async def _append_each(
+    conn: DatabaseSession, outbox: Outbox, document: Any, occurred_at: datetime, intakes: Sequence[Any]
+) -> None:
+    ledger_states, outcome = await read_ledger_states(conn, document), read_outcome(document)
+    for intake in intakes:
+        event = build_result(
+            attachment_id=AttachmentId(intake["attachment_id"]),
+            document_id=DocumentId(document["document_id"]),
+            message_id=intake["message_id"],
+            tenant_id=intake["tenant_id"],
+            doc_source_id=intake["doc_source_id"],
+            outcome=outcome,
+            ledger_states=ledger_states,
+            number=document["result_number"],
+            attempt=document["attempts"],
+            occurred_at=occurred_at,
+        )
+        # In the transaction of the state, under the lock of the document's row (design 5.6).
+        await outbox.append_record(
+            conn, INGESTION_RESULTS, document["document_id"], event, aggregate=document["document_id"]
+        )
+
+
+class PgResultBacklog:
+    """`ResultBacklog` of ports/housekeeping.py."""
+
+    def __init__(self, pool: asyncpg.Pool, outbox: Outbox, clock: Callable[[], datetime]) -> None:
+        self._pool = pool
+        self._outbox = outbox
+        self._clock = clock
+
+    async def write_some(self) -> bool:
+        async with acquire_session(self._pool) as conn:
+            document_id = await conn.fetchval(_NEXT)
+            if document_id is None or await conn.fetchval(_COUNT_WAITING, MAX_OUTBOX_ROWS) >= MAX_OUTBOX_ROWS:
+                return False
+        async with open_transaction(self._pool) as conn:
+            document = await conn.fetchrow(_LOCK_DOCUMENT, document_id)
+            place = await conn.fetchval(_FIND_PLACE, document_id)
+            if document is None or place is None:
+                return True  # another instance wrote the last of it, or the document was deleted
+            if ResultStatus(document["status"]) not in FINAL_STATUSES:
+                await conn.execute(_FORGET, document_id)  # it is read anew: that reading writes them all
+                return True
+            await _append_some(conn, self._outbox, document, self._clock(), after_seq=place)
+        return True

@@ -1,0 +1,155 @@
+"""A document that is read again: what stays of the former outcome, of a password, and of a person's decision."""
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ingestion_fakes import PDF, FakeBlobs, FakeLeases, FakeReading, build_lease
+from processing_fakes import DONE, FIELDS, PAGE, Process, build_processor, end
+
+from ingestion.domain.document import DocumentOutcome
+from ingestion.domain.document_password import GivenPassword
+from ingestion.domain.reasons import DocumentSkipReason, ReviewReason
+from ingestion.domain.routing import Classification
+from mailroom_common.errors import Rejected
+from mailroom_common.events import ResultStatus
+from mailroom_common.parser import ParserCrashed, ParserLimitReached, UnreadableFile
+
+
+@pytest.fixture
+def blobs(tmp_path: Path) -> FakeBlobs:
+    return FakeBlobs(tmp_path, {"documents/1.pdf": PDF})
+
+
+@pytest.fixture
+def leases() -> FakeLeases:
+    return FakeLeases([build_lease()])
+
+
+@pytest.fixture
+def process(leases: FakeLeases, blobs: FakeBlobs) -> Process:
+    return partial(build_processor, leases, blobs)
+
+
+READ_BEFORE = DocumentOutcome(
+    status=ResultStatus.COMPLETED,
+    document_type="invoice",
+    extraction=FIELDS,
+    confidence=0.9,
+    reader="reader/1",
+    archive_path="archive/before.pdf",
+)
+
+
+async def test_a_document_that_is_read_again_keeps_its_copy_in_the_archive(
+    process: Process, leases: FakeLeases, blobs: FakeBlobs
+) -> None:
+    leases.waiting[:] = [build_lease(former=READ_BEFORE)]
+    await process(FakeReading(PAGE, extraction=DONE)).process_next()
+    assert end(leases) == READ_BEFORE
+    assert (leases.reserved, blobs.archived) == ([], {})
+
+
+async def test_a_copy_stays_also_where_the_new_reading_skips_the_document(process: Process, leases: FakeLeases) -> None:
+    leases.waiting[:] = [build_lease(former=READ_BEFORE)]
+    await process(FakeReading(PAGE, Classification(None, 0.8))).process_next()
+    assert (end(leases).status, end(leases).archive_path) == (ResultStatus.SKIPPED, "archive/before.pdf")
+
+
+@pytest.mark.parametrize(
+    "trouble", [ParserLimitReached("memory"), ParserCrashed("died"), ValueError("a bug of ours"), Rejected("gone")]
+)
+async def test_a_reading_that_fails_for_good_leaves_the_former_outcome(
+    process: Process, leases: FakeLeases, trouble: Exception
+) -> None:
+    leases.waiting[:] = [build_lease(former=READ_BEFORE, attempt=3)]
+    await process(FakeReading(trouble)).process_next()
+    assert end(leases) == READ_BEFORE
+
+
+async def test_a_blob_that_retention_took_leaves_the_former_outcome(
+    process: Process, leases: FakeLeases, blobs: FakeBlobs
+) -> None:
+    leases.waiting[:] = [build_lease(former=READ_BEFORE, attempt=3)]
+    blobs.blobs.clear()
+    await process(FakeReading(PAGE)).process_next()
+    assert end(leases) == READ_BEFORE
+
+
+async def test_workers_that_died_of_a_reading_leave_the_former_outcome(process: Process, leases: FakeLeases) -> None:
+    leases.waiting[:] = [build_lease(former=READ_BEFORE, attempt=4)]
+    await process(FakeReading(PAGE)).process_next()
+    assert end(leases) == READ_BEFORE
+
+
+LOCKED = DocumentOutcome(
+    status=ResultStatus.NEEDS_REVIEW, reason=ReviewReason.PASSWORD_REQUIRED, archive_path="archive/locked.pdf"
+)
+PASSWORD = GivenPassword(7, "open sesame")
+
+
+async def test_a_locked_document_is_read_with_the_password_that_was_given(process: Process, leases: FakeLeases) -> None:
+    leases.waiting[:] = [build_lease(former=LOCKED, password=PASSWORD)]
+    reading = FakeReading(PAGE, extraction=DONE)
+    await process(reading).process_next()
+    assert reading.passwords == ["open sesame"]
+    assert end(leases) == replace(READ_BEFORE, archive_path="archive/locked.pdf")
+
+
+@pytest.mark.parametrize(
+    ("trouble", "reason"),
+    [
+        (UnreadableFile("password_wrong"), "password_wrong"),
+        (ParserLimitReached("memory"), "reader_limit"),
+        (ValueError("a bug of ours"), "password_required"),
+    ],
+)
+async def test_of_a_locked_document_it_is_said_how_far_its_password_led(
+    process: Process, leases: FakeLeases, trouble: Exception, reason: str
+) -> None:
+    leases.waiting[:] = [build_lease(former=LOCKED, password=PASSWORD, attempt=3)]
+    await process(FakeReading(trouble)).process_next()
+    assert end(leases).reason == reason
+
+
+@pytest.mark.parametrize("reason", ["password_required", "password_wrong"])
+async def test_what_a_password_opened_stands_when_it_is_read_again_without(
+    process: Process, leases: FakeLeases, reason: str
+) -> None:
+    leases.waiting[:] = [build_lease(former=READ_BEFORE)]
+    await process(FakeReading(UnreadableFile(reason))).process_next()
+    assert end(leases) == READ_BEFORE
+
+
+async def test_no_language_model_is_shown_what_a_password_opened(process: Process, leases: FakeLeases) -> None:
+    leases.waiting[:] = [build_lease(former=LOCKED, password=PASSWORD)]
+    processor = process(FakeReading(PAGE, extraction=DONE))
+    assistant: Any = object()  # asked for anything it fails
+    processor._assistant = assistant
+    await processor.process_next()
+    assert end(leases).reader == "reader/1"
+
+
+def test_a_password_is_in_no_representation_of_what_holds_it() -> None:
+    assert str(PASSWORD.text) not in repr(build_lease(password=PASSWORD))
+
+
+@pytest.mark.parametrize("read", [FakeReading(PAGE, Classification(None, 0.8)), FakeReading(ParserCrashed("died"))])
+async def test_what_a_person_made_an_invoice_of_is_archived_whatever_is_read(
+    process: Process, leases: FakeLeases, blobs: FakeBlobs, read: FakeReading
+) -> None:
+    corrected = replace(READ_BEFORE, archive_path=None)
+    leases.waiting[:] = [build_lease(former=corrected, is_decided=True)]
+    await process(read).process_next()
+    assert list(blobs.archived) == leases.reserved == [end(leases).archive_path]
+
+
+async def test_what_a_person_rejected_is_not_archived_for_a_reading(
+    process: Process, leases: FakeLeases, blobs: FakeBlobs
+) -> None:
+    rejected = DocumentOutcome(status=ResultStatus.SKIPPED, reason=DocumentSkipReason.REJECTED)
+    leases.waiting[:] = [build_lease(former=rejected, is_decided=True)]
+    await process(FakeReading(PAGE, extraction=DONE)).process_next()
+    assert blobs.archived == {}
