@@ -1,157 +1,73 @@
 """How long a page of `GET /documents` takes with ten million documents, by filter.
 
-    python bench/search [--documents 10000000] [--rounds 5]
+    python -m bench.search [--documents 10000000] [--rounds 20] [--folder /var/tmp/search]
 
-A Postgres of its own with the tables of ingestion, filled by SQL: nine in ten documents are of one tenant. For each
-filter the statement of the API is run for a page of 100, with what a person may well ask for: few that match, many, and
-none. Beside each time and number of blocks stand their ratio to those of one document by its id, in the same run, and
-the indexes of the plan. Ends with 1 where a plan goes through the whole table, or a page takes more than a second.
+A Postgres of its own with the tables of ingestion, filled by SQL: one tenant has all these documents, and 5,000 others
+share a tenth as many. For each filter the page of the API is read, with what a person may well ask for: few that match,
+many, and none. Beside each stand p50 and p95 as ratios to one document by its id in the same run, and the indexes of
+the plans. Then come the sizes of the indexes, and what it costs to insert a document. Ends with 1 where a plan goes
+through a whole table or sorts a tenant, or a page takes more than a second.
 """
 
 import argparse
 import asyncio
 import json
 import os
-import secrets
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
-from datetime import date
-from decimal import Decimal
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import asyncpg
+from bench.search.filled_tables import BIG_TENANT, FIND_ID, SMALL_TENANTS, configure_server, fill_tables, open_database
+from bench.search.index_costs import print_insert_costs, print_sizes
+from bench.search.questions import Question, list_questions
 
-from ingestion.adapters.document_search import build_search
-from ingestion.adapters.documents import _FIND
-from ingestion.ports.documents import DocumentFilter
-from mailroom_common.migrations import apply_migrations
-from mailroom_sandbox.site.stack.ports import free_port
-from mailroom_sandbox.site.stack.postgres import Postgres
+from ingestion.adapters.document_search import build_search, build_selection, has_words
+from ingestion.adapters.documents import PgDocumentCatalog
+from ingestion.adapters.reviews import PgReviews
+from ingestion.adapters.word_search import find_word_matches
+from mailroom_common.postgres import open_pool
 
-ROWS_AT_ONCE = 250_000
-PAGE = 101  # the API asks for one more than it shows
 LONGEST_MS = 1000.0
-
-# Suppliers, reasons and amounts are spread by what the number leaves when divided: no random, so each run is alike.
-_INSERT = """
-insert into ingestion.document (
-    document_id, tenant_id, doc_source_id, profile, content_sha256, content_type, size_bytes, blob_key,
-    source_metadata, status, skip_reason, review_reason, document_type, extraction, confidence, reader,
-    duplicate_key, next_attempt_at)
-select n::text, case when n % 10 = 0 then 'other' else 'bench' end, 'source-' || n % 50,
-       case when n % 4 = 0 then 'contract_note' else 'invoice' end, md5(n::text) || md5(n::text), 'application/pdf',
-       80000, 'documents/' || n || '.pdf', '{"provider": "outlook", "subject": "Invoice"}',
-       case when n % 20 = 1 then 'needs_review' when n % 7 = 2 then 'skipped' else 'completed' end,
-       case when n % 20 <> 1 and n % 7 = 2 then 'not_an_invoice' end,
-       case when n % 20 = 1 then case when n % 100000 = 1 then 'password_required' else 'fields_missing' end end,
-       case when n % 5000 = 3 then 'credit_note' else 'invoice' end,
-       jsonb_build_object('supplier_name', 'Supplier ' || n % 20000, 'invoice_number', 'RE-' || n, 'currency', 'EUR',
-                          'issue_date', (date '2016-01-01' + (n % 3650)::int)::text,
-                          'total_gross', (n % 1000000 / 100.0)::numeric(12, 2)::text),
-       0.9, 'layout-rules/1', md5('key' || case when n % 1000 = 7 then n - n % 1000000 else n end), null
-from generate_series($1::bigint, $2::bigint) n
-"""
-_INSERT_WORDS = """
-insert into ingestion.document_words (document_id, words)
-select document_id, array_to_tsvector(array[
-           's:' || tenant_id || '/supplier', 's:' || tenant_id || '/' || document_id::bigint % 20000,
-           'a:' || tenant_id || '/supplier', 'a:' || tenant_id || '/' || document_id::bigint % 20000,
-           'a:' || tenant_id || '/invoice', 'a:' || tenant_id || '/n' || document_id])
-from ingestion.document where seq between $1 and $2
-"""
-_INSERT_SHARED_KEYS = """
-insert into ingestion.shared_key (tenant_id, duplicate_key)
-select tenant_id, duplicate_key from ingestion.document group by tenant_id, duplicate_key having count(*) > 1
-"""
-_OTHER_INDEXES = """
-select indexrelid::regclass::text as name, pg_get_indexdef(indexrelid) as definition from pg_index
-where indrelid in ('ingestion.document'::regclass, 'ingestion.document_words'::regclass) and not indisunique
-"""
+MOST_SORTED = 20_000  # rows; a page that sorts more sorts a tenant
 
 
-def list_filters(documents: int) -> Iterator[tuple[str, DocumentFilter, int | None]]:
-    """A name, what is asked for, and the position that the page begins before."""
-    yield "no filter", DocumentFilter(), None
-    yield "no filter, from the middle", DocumentFilter(), documents // 2
-    yield "doc source", DocumentFilter(doc_source_id="source-7"), None
-    yield "status of most", DocumentFilter(status="completed"), None
-    yield "status of none", DocumentFilter(status="pending"), None
-    yield "reason of many", DocumentFilter(reason="fields_missing"), None
-    yield "reason of few", DocumentFilter(reason="password_required"), None
-    yield "profile", DocumentFilter(profile="contract_note"), None
-    yield "document type of few", DocumentFilter(document_type="credit_note"), None
-    yield "document type of none", DocumentFilter(document_type="activity_statement"), None
-    yield "content", DocumentFilter(content_sha256="0" * 64), None
-    yield "number", DocumentFilter(number="re-123457"), None
-    yield "amount, one", DocumentFilter(amount_from=Decimal("77.77"), amount_to=Decimal("77.77")), None
-    yield "amount, most", DocumentFilter(amount_from=Decimal(1), currency="EUR"), None
-    yield "amount, none", DocumentFilter(amount_from=Decimal(1_000_000)), None
-    yield "issued on a day", DocumentFilter(issued_from=date(2020, 2, 2), issued_to=date(2020, 2, 2)), None
-    yield "issued in ten years", DocumentFilter(issued_from=date(2016, 1, 1)), None
-    yield "supplier of few", DocumentFilter(supplier="supplier 777"), None
-    yield "supplier of all", DocumentFilter(supplier="supplier"), None
-    yield "text of all", DocumentFilter(text="invoice"), None
-    yield "text of one", DocumentFilter(text="n123457"), None
-    yield "text of none", DocumentFilter(text="nowhere"), None
-    yield "possible duplicates", DocumentFilter(possible_duplicate=True), None
-    yield "no possible duplicates", DocumentFilter(possible_duplicate=False), None
-    yield "status and reason and amount", DocumentFilter(reason="fields_missing", amount_from=Decimal(9999)), None
+class RecordingSession:
+    """Passes statements on and keeps them, so that each can be explained."""
+
+    def __init__(self, conn: asyncpg.Connection) -> None:
+        self._conn = conn
+        self.statements: list[tuple[str, list[Any]]] = []
+
+    async def fetch(self, statement: str, *values: Any) -> list[asyncpg.Record]:
+        self.statements.append((statement, list(values)))
+        rows: list[asyncpg.Record] = await self._conn.fetch(statement, *values)
+        return rows
 
 
-@asynccontextmanager
-async def open_database(folder: Path) -> AsyncIterator[asyncpg.Connection]:
-    postgres = Postgres(
-        folder / "postgres",
-        port=free_port(),
-        password=secrets.token_urlsafe(16),
-        log=folder / "postgres.log",
-        durable=False,  # reading is measured, and ten million rows are to be written first
-    )
-    postgres.start()
-    try:
-        await postgres.wait_until_ready()
-        await apply_migrations(postgres.server_url, only=["ingestion"])
-        # No pool of ours: what fills the tables takes longer than a statement of a service may.
-        conn = await asyncpg.connect(postgres.server_url)
-        try:
-            yield conn
-        finally:
-            await conn.close()
-    finally:
-        await postgres.stop()
-
-
-async def fill_tables(conn: asyncpg.Connection, documents: int) -> None:
-    """With the indexes built afterwards, as they would be after years: entry by entry they take hours."""
-    await conn.execute("set maintenance_work_mem = '1GB'")
-    indexes = await conn.fetch(_OTHER_INDEXES)
-    for index in indexes:
-        await conn.execute(f"drop index {index['name']}")
-    for first in range(1, documents + 1, ROWS_AT_ONCE):
-        last = min(first + ROWS_AT_ONCE - 1, documents)
-        await conn.execute(_INSERT, first, last)
-        await conn.execute(_INSERT_WORDS, first, last)
-    for index in indexes:
-        await conn.execute(index["definition"])
-    await conn.execute(_INSERT_SHARED_KEYS)
-    for table in ("document", "document_words", "shared_key"):
-        await conn.execute(f"vacuum analyze ingestion.{table}")
-
-
-async def time_statement(conn: asyncpg.Connection, statement: str, values: list[Any], rounds: int) -> float:
-    """Milliseconds in the database, the median; what is in memory after the first round stays there."""
-    plans = [await explain(conn, statement, values) for _ in range(rounds + 1)]
-    return median(float(plan["Execution Time"] + plan["Planning Time"]) for plan in plans[1:])
+async def list_statements(conn: asyncpg.Connection, question: Question) -> list[tuple[str, list[Any]]]:
+    """What a page runs, as `PgDocumentCatalog.list_documents` does."""
+    wanted, before, limit = question.wanted, question.before, question.limit
+    if not has_words(wanted):
+        return [build_search(question.tenant_id, wanted, before=before, limit=limit + 1)]
+    recording: Any = RecordingSession(conn)
+    matches = await find_word_matches(recording, question.tenant_id, wanted, before=before, limit=limit)
+    assert matches is not None  # all words of this table have their places
+    statements: list[tuple[str, list[Any]]] = recording.statements
+    return [*statements, build_selection(question.tenant_id, matches.positions)]
 
 
 async def explain(conn: asyncpg.Connection, statement: str, values: list[Any]) -> dict[str, Any]:
     text = await conn.fetchval(f"explain (analyze, buffers, format json) {statement}", *values)
     (plan,) = json.loads(text) if isinstance(text, str) else text
-    found: dict[str, Any] = plan
+    found: dict[str, Any] = plan["Plan"]
     return found
 
 
@@ -161,45 +77,89 @@ def list_nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield from list_nodes(inner)
 
 
-def count_blocks(plan: dict[str, Any]) -> int:
-    """Blocks of 8 KB that were looked at, in memory or not: the same on a busy machine as on an idle one."""
-    return int(plan["Shared Hit Blocks"] + plan["Shared Read Blocks"])
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """`blocks` of 8 KB that were looked at, in memory or not: the same on a busy machine as on an idle one."""
+
+    statements: int
+    blocks: int
+    indexes: set[str]
+    faults: set[str]
 
 
-async def measure(conn: asyncpg.Connection, documents: int, rounds: int) -> bool:
+async def read_plans(conn: asyncpg.Connection, statements: list[tuple[str, list[Any]]]) -> Cost:
+    plans = [await explain(conn, statement, values) for statement, values in statements]
+    nodes = [node for plan in plans for node in list_nodes(plan)]
+    scans = {f"ALL OF {node['Relation Name']}" for node in nodes if node["Node Type"] == "Seq Scan"}
+    sorted_rows = [plan["Actual Rows"] for node in nodes if node["Node Type"] == "Sort" for plan in node["Plans"]]
+    sorts = {f"SORT OF {rows:.0f}" for rows in sorted_rows if rows > MOST_SORTED}
+    return Cost(
+        statements=len(statements),
+        blocks=sum(int(plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]) for plan in plans),
+        indexes={node["Index Name"].removeprefix("document_") for node in nodes if "Index Name" in node},
+        faults=scans | sorts,
+    )
+
+
+async def time_call(call: Callable[[], Awaitable[Any]], rounds: int) -> tuple[float, float, Any]:
+    """p50 and p95 in milliseconds, as a caller sees them, and the last answer. The first round fills the memory."""
+    times = []
+    for _ in range(rounds + 1):
+        began = time.perf_counter()
+        answer = await call()
+        times.append((time.perf_counter() - began) * 1000)
+    ordered = sorted(times[1:])
+    return median(ordered), ordered[min(len(ordered) - 1, int(len(ordered) * 0.95))], answer
+
+
+async def measure(pool: asyncpg.Pool, conn: asyncpg.Connection, documents: int, rounds: int) -> bool:
     """False where a plan is none that may stay."""
-    is_good = True
-    one_ms = await time_statement(conn, _FIND, ["123457", "bench"], rounds)
-    one_blocks = count_blocks((await explain(conn, _FIND, ["123457", "bench"]))["Plan"])
-    print(f"one document by its id: {one_ms:.2f} ms, {one_blocks} blocks")
-    print(f"{'filter':32} {'rows':>5} {'ms':>9} {'ratio':>8} {'blocks':>8} {'ratio':>8}  indexes")
-    for name, wanted, before in list_filters(documents):
-        statement, values = build_search("bench", wanted, before=before, limit=PAGE)
-        plan = (await explain(conn, statement, values))["Plan"]
-        took_ms = await time_statement(conn, statement, values, rounds)
-        nodes = list(list_nodes(plan))
-        indexes = sorted({node["Index Name"] for node in nodes if "Index Name" in node})
-        scans = [node["Relation Name"] for node in nodes if node["Node Type"] == "Seq Scan"]
-        is_good = is_good and "document" not in scans and took_ms <= LONGEST_MS
-        said = ", ".join([*indexes, *(f"ALL OF {table}" for table in scans)])
-        blocks = count_blocks(plan)
-        times = f"{took_ms:9.2f} {took_ms / one_ms:8.1f} {blocks:8} {blocks / one_blocks:8.1f}"
-        print(f"{name:32} {plan['Actual Rows']:5.0f} {times}  {said}", flush=True)
+    catalog, is_good = PgDocumentCatalog(pool), True
+    document_id = await conn.fetchval(FIND_ID)
+    one_ms, one_p95, _ = await time_call(lambda: catalog.find_document(BIG_TENANT, document_id), rounds)
+    print(f"one document by its id: p50 {one_ms:.2f} ms, p95 {one_p95:.2f} ms; the ratios are to p50")
+    outbox: Any = None  # of decisions; none is made
+    reviews = PgReviews(pool, outbox, lambda: datetime.now(UTC))
+    listing = partial(reviews.list_history, BIG_TENANT, document_id, before=None, limit=100)
+    versions_ms, versions_p95, _ = await time_call(listing, rounds)
+    print(f"its versions: {versions_ms / one_ms:.1f} {versions_p95 / one_ms:.1f}")
+    print(f"{'page':32} {'rows':>4} {'p50':>7} {'p95':>7} {'statements':>10} {'blocks':>7}  indexes")
+    for question in list_questions(documents):
+        cost = await read_plans(conn, await list_statements(conn, question))
+        reading = partial(
+            catalog.list_documents, question.tenant_id, question.wanted, before=question.before, limit=question.limit
+        )
+        p50, p95, (rows, rest) = await time_call(reading, rounds)
+        is_good = is_good and not cost.faults and p50 <= LONGEST_MS
+        said = ", ".join([*sorted(cost.indexes - {"by_key_in_order"}), *sorted(cost.faults)])
+        more = "+" if rest is not None else " "
+        numbers = f"{p50 / one_ms:7.1f} {p95 / one_ms:7.1f} {cost.statements:10} {cost.blocks:7}"
+        print(f"{question.name:32} {len(rows):3}{more} {numbers}  {said}", flush=True)
     return is_good
 
 
 async def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--documents", type=int, default=10_000_000)
+    parser.add_argument("--documents", type=int, default=10_000_000, help="of the big tenant")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--folder", type=Path, help="keep the tables there, and take them as they are when they are")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="mailroom-search-") as name:
-        folder = Path(name)
-        folder.chmod(0o755)  # noqa: ASYNC240  # Postgres may have to run as nobody, who must be able to come here
-        async with open_database(folder) as conn:
-            await fill_tables(conn, options.documents)
-            print(f"{options.documents:,} documents, nine in ten of the tenant")
-            is_good = await measure(conn, options.documents, options.rounds)
+        folder = options.folder or Path(name)
+        folder.mkdir(exist_ok=True)
+        folder.chmod(0o755)  # Postgres may have to run as nobody, who must be able to come here
+        if not (folder / "filled").exists():
+            await configure_server(folder)
+            # Not durable only here: ten million rows are to be written first.
+            async with open_database(folder, is_durable=False) as (_, conn):
+                await fill_tables(conn, options.documents)
+            (folder / "filled").touch()
+        async with open_database(folder, is_durable=True) as (url, conn):
+            print(f"{options.documents:,} documents of the tenant, a tenth as many of {SMALL_TENANTS:,} others")
+            async with open_pool(url, application_name="bench") as pool:
+                is_good = await measure(pool, conn, options.documents, options.rounds)
+            await print_sizes(conn)
+            await print_insert_costs(conn, options.documents)
             print(f"load average {os.getloadavg()[0]:.1f}")
             return 0 if is_good else 1
 

@@ -31,6 +31,7 @@ from mailroom_common.settings import ParserSettings, load_settings
 from reading_quality.drawn_families import DrawnInvoice, draw_families
 from reading_quality.drawn_notes import DrawnNote, draw_notes
 from reading_quality.drawn_notices import DrawnNotice, draw_notices
+from reading_quality.drawn_papers import INVOICES, OTHERS, DrawnPaper
 from reading_quality.drawn_receipts import FOR_RULES, REPORTED, DrawnReceipt, draw_receipts
 from reading_quality.judging import Verdict, choose_values_of_page, judge_reading
 from reading_quality.page_drawing import draw_text, read_text_file
@@ -101,6 +102,8 @@ async def _read_samples(
                 if is_asked(invoice.family):
                     file = Path(folder) / f"{invoice.family}-{number}.pdf"
                     await _read_drawn(pool, invoice, file, evaluation, details)
+            for paper in (paper for paper in (*INVOICES, *OTHERS) if is_asked(f"paper-{paper.name}")):
+                await _read_paper(pool, paper, Path(folder) / f"paper-{paper.name}.pdf", evaluation, details)
             for note in (note for note in draw_notes() if is_asked(note.family)):
                 await _read_drawn_note(pool, note, Path(folder) / f"{note.family}.pdf", evaluation, details)
             for notice in (notice for notice in draw_notices() if is_asked(notice.family)):
@@ -215,6 +218,19 @@ async def _read_notice(pool: ParserPool, notice: DrawnNotice, file: Path) -> Pas
     kind = "notes that speak of income" if notice.has_trade else "papers without a trade"
     expected = "process" if notice.has_trade else "skip"
     return Passed(f"drawn {kind}: {split}", notice.family, file.name, expected, reading["status"], reading["reason"])
+
+
+async def _read_paper(pool: ParserPool, paper: DrawnPaper, file: Path, evaluation: Evaluation, details: bool) -> None:
+    """For its fields, if it is an invoice, and for whether it is skipped, if it is none."""
+    file.write_bytes(draw_text(paper.text))  # noqa: ASYNC240  # nothing else runs meanwhile
+    reading = await read_file(pool, file, Profile.INVOICE)
+    is_invoice = paper.truth is not None
+    part = "papers of invoicing programs" if is_invoice else "reminders and others that are no invoice"
+    expected = "process" if is_invoice else "skip"
+    evaluation.passed.append(Passed(part, paper.name, file.name, expected, reading["status"], reading["reason"]))
+    if paper.truth is not None:
+        judged = _judge(Sample(file, "invoice", paper.name, paper.truth, {}), part, paper.truth, reading)
+        _add(evaluation, judged, reading, details, paper.truth)
 
 
 async def _read_receipt(

@@ -9,10 +9,10 @@ from ingestion.handlers.learn_template import TemplateTeacher
 from ingestion.handlers.process_document import DocumentProcessor
 from ingestion.ports.events import Channel, ChannelSignals
 from ingestion.ports.housekeeping import (
+    Backfill,
     EventLogMaintenance,
     OrderMatcher,
     ResultBacklog,
-    SupplierBackfill,
     SweptUpload,
     TradeAnnouncements,
     UnfinishedUploads,
@@ -33,7 +33,7 @@ _PAUSE_AFTER_FAILURE_S = 1.0
 _RETENTION_INTERVAL_S = 3600.0
 _BACKLOG_INTERVAL_S = 15.0
 _MAX_FAILURES_IN_A_ROW = 10
-_SUPPLIER_INTERVAL_S = 60.0
+_BACKFILL_INTERVAL_S = 60.0
 _LESSON_INTERVAL_S = 5.0
 _STOP_GRACE_S = 2.0  # of the 8 s that a stopping process has
 
@@ -178,16 +178,17 @@ async def run_upload_sweep(uploads: UnfinishedUploads, stopping: asyncio.Event) 
         await wait_for_event(stopping, _RETENTION_INTERVAL_S)
 
 
-async def run_supplier_backfill(suppliers: SupplierBackfill, stopping: asyncio.Event) -> None:
-    """Write the supplier keys of documents that a worker of an earlier release completed, in batches."""
+async def run_backfill(backfill: Backfill, stopping: asyncio.Event) -> None:
+    """Write, in batches, what rows are without that are from before there was such a thing, or of a worker of an
+    earlier release."""
     while not stopping.is_set():
         try:
-            while not stopping.is_set() and (count := await suppliers.write_missing_keys()):
-                log.info("supplier_keys_written", count=count)
+            while not stopping.is_set() and (count := await backfill.write_missing()):
+                log.info("backfill_written", backfill=backfill.name, count=count)
         except Retryable as error:
             # Postgres is away; the next round writes what this one did not.
-            log.warning("supplier_keys_deferred", reason=str(error))
-        await wait_for_event(stopping, _SUPPLIER_INTERVAL_S)
+            log.warning("backfill_deferred", backfill=backfill.name, reason=str(error))
+        await wait_for_event(stopping, _BACKFILL_INTERVAL_S)
 
 
 async def run_lessons(teacher: TemplateTeacher, stopping: asyncio.Event) -> None:

@@ -58,6 +58,7 @@ class FakeTemplates:
 
     lessons: list[Lesson] = field(default_factory=list)
     learned: dict[TemplateId, tuple[str, LayoutTemplate]] = field(default_factory=dict)
+    released: list[Lesson] = field(default_factory=list)
 
     async def has_templates(self, tenant_id: str) -> bool:
         return any(owner == tenant_id for owner, _ in self.learned.values())
@@ -72,6 +73,9 @@ class FakeTemplates:
 
     async def claim_lesson(self) -> Lesson | None:
         return self.lessons[0] if self.lessons else None
+
+    async def release_lesson(self, lesson: Lesson) -> None:
+        self.released.append(lesson)
 
     async def finish_lesson(
         self, lesson: Lesson, learned: LayoutTemplate | None, *, former: TemplateId | None = None

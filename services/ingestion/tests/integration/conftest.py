@@ -17,7 +17,7 @@ async def pool(postgres_url: str) -> AsyncIterator[asyncpg.Pool]:
     async with open_pool(postgres_url, application_name="test", max_size=20) as pool:
         await pool.execute(
             "truncate ingestion.document, ingestion.intake, ingestion.document_event, ingestion.event_ticket, "
-            "ingestion.outbox, ingestion.trade, ingestion.shared_key cascade; "
+            "ingestion.outbox, ingestion.trade, ingestion.shared_key, ingestion.shared_document cascade; "
             "update ingestion.document_event_head set last_seq = 0, deleted_seq = 0"
         )
         yield pool

@@ -6,7 +6,14 @@ import asyncpg
 
 from ingestion.adapters.bounded_rows import fetch_bounded
 from ingestion.adapters.document_evidence import find_evidence
-from ingestion.adapters.document_search import LEDGER_STATES, POSSIBLE_DUPLICATES, build_search
+from ingestion.adapters.document_search import (
+    LEDGER_STATES,
+    POSSIBLE_DUPLICATES,
+    build_search,
+    build_selection,
+    has_words,
+)
+from ingestion.adapters.word_search import WordMatches, find_word_matches
 from ingestion.domain.views import build_attachment_view, build_document_view
 from ingestion.ports.documents import DocumentFilter, StoredContent
 from mailroom_common.postgres import acquire_session
@@ -34,12 +41,22 @@ class PgDocumentCatalog:
     async def list_documents(
         self, tenant_id: str, document_filter: DocumentFilter, *, before: int | None, limit: int
     ) -> tuple[list[dict[str, Any]], int | None]:
+        if has_words(document_filter):
+            async with acquire_session(self._pool) as conn:
+                matches = await find_word_matches(conn, tenant_id, document_filter, before=before, limit=limit)
+            if matches is not None:
+                return await self._list_matches(tenant_id, matches)
         # One row more than asked for says whether there is another page.
         statement, values = build_search(tenant_id, document_filter, before=before, limit=limit + 1)
         rows, has_more = await fetch_bounded(self._pool, statement, *values)
         page = rows[:limit]
         has_more = has_more or len(rows) > limit
         return [build_document_view(dict(row)) for row in page], page[-1]["seq"] if has_more else None
+
+    async def _list_matches(self, tenant_id: str, matches: WordMatches) -> tuple[list[dict[str, Any]], int | None]:
+        statement, values = build_selection(tenant_id, matches.positions)
+        rows, is_cut = await fetch_bounded(self._pool, statement, *values)
+        return [build_document_view(dict(row)) for row in rows], rows[-1]["seq"] if is_cut else matches.rest
 
     async def find_document(self, tenant_id: str, document_id: str) -> dict[str, Any] | None:
         async with acquire_session(self._pool) as conn:

@@ -10,21 +10,47 @@ _WRITE_KEY = "update ingestion.document set duplicate_key = $2 where document_id
 _COUNT = """
     select count(*) from (select from ingestion.document where tenant_id = $1 and duplicate_key = $2 limit 2) of_key
 """
-_ADD = """
+_ADD_KEY = """
     insert into ingestion.shared_key (tenant_id, duplicate_key) values ($1, $2) on conflict do nothing
+    returning duplicate_key
 """
-_REMOVE = "delete from ingestion.shared_key where tenant_id = $1 and duplicate_key = $2"
+_ADD_DOCUMENT = """
+    insert into ingestion.shared_document (tenant_id, seq) values ($1, $2) on conflict do nothing
+"""
+_ADD_DOCUMENTS = """
+    insert into ingestion.shared_document (tenant_id, seq)
+    select tenant_id, seq from ingestion.document where tenant_id = $1 and duplicate_key = $2
+    on conflict do nothing
+"""
+_REMOVE_DOCUMENT = "delete from ingestion.shared_document where tenant_id = $1 and seq = $2"
+_REMOVE_KEY = "delete from ingestion.shared_key where tenant_id = $1 and duplicate_key = $2"
+_REMOVE_DOCUMENTS = """
+    delete from ingestion.shared_document where tenant_id = $1 and seq in (
+        select seq from ingestion.document where tenant_id = $1 and duplicate_key = $2)
+"""
 
 
 async def write_duplicate_key(conn: DatabaseSession, document: Any, key: str | None) -> None:
     """`document` is the row as it is; in the transaction that changed it."""
-    former = document["duplicate_key"]
+    former, tenant_id, seq = document["duplicate_key"], document["tenant_id"], document["seq"]
     if key == former:
         return
     keys = sorted({former, key} - {None})  # in one order, so that no two transactions wait for each other
     for locked in keys:
-        await conn.execute(_LOCK_KEY, document["tenant_id"], locked)
+        await conn.execute(_LOCK_KEY, tenant_id, locked)
     await conn.execute(_WRITE_KEY, document["document_id"], key)
-    for changed in keys:
-        is_shared = await conn.fetchval(_COUNT, document["tenant_id"], changed) > 1
-        await conn.execute(_ADD if is_shared else _REMOVE, document["tenant_id"], changed)
+    await conn.execute(_REMOVE_DOCUMENT, tenant_id, seq)
+    if former is not None and not await _is_shared(conn, tenant_id, former):
+        await conn.execute(_REMOVE_KEY, tenant_id, former)
+        await conn.execute(_REMOVE_DOCUMENTS, tenant_id, former)
+    if key is not None and await _is_shared(conn, tenant_id, key):
+        # The other one is written with the second; the hundredth is written alone.
+        if await conn.fetchval(_ADD_KEY, tenant_id, key) is not None:
+            await conn.execute(_ADD_DOCUMENTS, tenant_id, key)
+        else:
+            await conn.execute(_ADD_DOCUMENT, tenant_id, seq)
+
+
+async def _is_shared(conn: DatabaseSession, tenant_id: str, key: str) -> bool:
+    """Whether several documents have it."""
+    return bool(await conn.fetchval(_COUNT, tenant_id, key) > 1)

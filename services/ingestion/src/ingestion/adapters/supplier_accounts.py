@@ -120,13 +120,15 @@ async def write_supplier_keys(conn: DatabaseSession, document: Any) -> None:
 
 
 class PgSupplierBackfill:
-    """`SupplierBackfill` of ports/housekeeping.py."""
+    """What suppliers are known by, of documents that were completed without. `Backfill` of ports/housekeeping.py."""
+
+    name = "supplier_keys"
 
     def __init__(self, pool: asyncpg.Pool, *, batch: int = 200) -> None:
         self._pool = pool
         self._batch = batch
 
-    async def write_missing_keys(self) -> int:
+    async def write_missing(self) -> int:
         async with open_transaction(self._pool) as conn:
             rows = await conn.fetch(_LOCK_UNKEYED, self._batch)
             rows += await conn.fetch(_LOCK_WITHOUT_LOOK, self._batch - len(rows))

@@ -7,9 +7,10 @@ import asyncpg
 
 from ingestion.adapters.document_results import append_results
 from ingestion.adapters.intakes import append_document_event
+from mailroom_common.errors import Retryable
 from mailroom_common.logs import get_logger
 from mailroom_common.outbox import Outbox
-from mailroom_common.postgres import open_transaction
+from mailroom_common.postgres import acquire_session, open_transaction
 
 log = get_logger()
 
@@ -17,6 +18,7 @@ _FIND_NEXT = "select document_id from ingestion.trade_announcement order by entr
 _LOCK = "select from ingestion.document where document_id = $1 for no key update"
 # After the lock and before the trades are read: a change that is committed later has an entry that is left here.
 _DELETE = "delete from ingestion.trade_announcement where document_id = $1"
+_MOVE_TO_END = "update ingestion.trade_announcement set entry_id = default where document_id = $1"
 # A new version: whoever decides about the document has to see the new states of its trades.
 _RAISE_VERSION = """
     update ingestion.document set result_number = result_number + 1, updated_at = now()
@@ -33,18 +35,31 @@ class PgTradeAnnouncements:
         self._clock = clock
 
     async def announce_next(self) -> bool:
-        async with open_transaction(self._pool) as conn:
+        async with acquire_session(self._pool) as conn:
             document_id = await conn.fetchval(_FIND_NEXT)
-            if document_id is None:
-                return False
+        if document_id is None:
+            return False
+        try:
+            await self._announce(document_id)
+        except Retryable:
+            raise
+        except Exception:  # the edge of one document: others are announced, and read
+            # A bug of ours; the document's results say what they did before, and it is tried again behind the others.
+            log.exception("trade_announcement_failed", document_id=document_id)
+            async with acquire_session(self._pool) as conn:
+                await conn.execute(_MOVE_TO_END, document_id)
+            return False
+        return True
+
+    async def _announce(self, document_id: str) -> None:
+        async with open_transaction(self._pool) as conn:
             await conn.fetch(_LOCK, document_id)
             if await conn.execute(_DELETE, document_id) == "DELETE 0":
-                return True  # another instance has published it meanwhile
+                return  # another instance has published it meanwhile
             document = await conn.fetchrow(_RAISE_VERSION, document_id)
             if document is None:
-                return True
+                return
             await append_results(conn, self._outbox, document, self._clock())
             await append_document_event(conn, document)
         # Another document, or a person, changed what this document's trades are; its results say so.
         log.info("trades_announced", document_id=document_id)
-        return True

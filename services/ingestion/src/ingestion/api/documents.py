@@ -38,7 +38,8 @@ def build_documents_router(catalog: DocumentCatalog, blobs: BlobStore, keys: API
         limit: Annotated[int, Query(ge=1, le=1000)] = 100,
         cursor: str | None = None,
     ) -> ListPage[dict[str, Any]]:
-        """A page has fewer than `limit` where documents are long: there are more as long as `next_cursor` is set."""
+        """A page has fewer than `limit`, or none, where documents are long or few of very many match: there are more as
+        long as `next_cursor` is set."""
         before = None if cursor is None else decode_cursor(cursor)
         items, following = await catalog.list_documents(caller.tenant_id, document_filter, before=before, limit=limit)
         return ListPage(items=list(items), next_cursor=None if following is None else encode_cursor(following))

@@ -28,6 +28,7 @@ from ingestion.adapters.supplier_accounts import PgSupplierBackfill
 from ingestion.adapters.templates import PgTemplates
 from ingestion.adapters.trade_announcements import PgTradeAnnouncements
 from ingestion.adapters.uploads import UploadSweeper
+from ingestion.adapters.word_places import PgWordPlaceBackfill
 from ingestion.app.language_model import open_assistant
 from ingestion.app.ocr import build_ocr_reader, open_ocr_pool
 from ingestion.domain.document import AttemptPolicy
@@ -46,6 +47,7 @@ from ingestion.ports.readers import DocumentReaders
 from ingestion.ports.templates import Templates
 from ingestion.settings import WorkerSettings
 from ingestion.worker_loops import (
+    run_backfill,
     run_backlog_report,
     run_document_worker,
     run_event_numbering,
@@ -54,7 +56,6 @@ from ingestion.worker_loops import (
     run_order_matching,
     run_password_sweep,
     run_result_backlog,
-    run_supplier_backfill,
     run_trade_announcements,
     run_upload_sweep,
 )
@@ -167,7 +168,8 @@ def _start_housekeeping(
 ) -> None:
     tasks.create_task(run_event_retention(events, timedelta(days=settings.document_event_days), stopping))
     tasks.create_task(run_upload_sweep(UploadSweeper(pool, blob_store), stopping))
-    tasks.create_task(run_supplier_backfill(PgSupplierBackfill(pool), stopping))
+    for backfill in (PgSupplierBackfill(pool), PgWordPlaceBackfill(pool)):
+        tasks.create_task(run_backfill(backfill, stopping))
     tasks.create_task(run_password_sweep(PasswordSweeper(pool), stopping))
 
 

@@ -22,6 +22,7 @@ from ingestion.domain.layout_template import (
     PlaceRule,
     is_same_layout,
 )
+from ingestion.domain.supplier_accounts import fold_look_of_name
 from ingestion.domain.transcript import Transcript
 from ingestion.extract import values
 from ingestion.extract.evidence_boxes import find_boxes
@@ -69,7 +70,7 @@ def read_by_templates(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
     page, general = index_page(transcript), Invoice.from_json(asked["fields"])
     for number, written in enumerate(asked["templates"]):
         template = LayoutTemplate.from_json(written)
-        if fits_page(template, page):
+        if fits_page(template, page) and not _is_of_another(template, general):
             invoice, used, disputed = merge_reading(general, read_template(template, page), template.overrides)
             return {
                 "number": number,
@@ -144,6 +145,16 @@ def fits_page(template: LayoutTemplate, page: Page) -> bool:
         return _is_printed(template.vat_id, page)
     name = template.supplier_name
     return name is not None and len(_strip(name)) >= _MIN_NAME and _is_printed(name, page)
+
+
+def _is_of_another(template: LayoutTemplate, general: Invoice) -> bool:
+    """Whether the general rules read the page as another supplier's. A name alone may be a word that every invoice has:
+    `Netto`, `Total` or `Post` are suppliers too."""
+    if template.vat_id is not None:
+        return False
+    is_other_name = fold_look_of_name(general.supplier_name or "") != fold_look_of_name(template.supplier_name or "")
+    is_named_otherwise = general.supplier_name is not None and is_other_name
+    return general.vat_id is not None or (is_named_otherwise and "supplier_name" not in template.overrides)
 
 
 def read_template(template: LayoutTemplate, page: Page) -> Invoice:

@@ -225,6 +225,8 @@ def _find_column_total(page: Sequence[TextLine], index: int, head: TextCell) -> 
     for line in page[index + 1 : index + 10]:
         if line.page != page[index].page or line.top - top > 3.5 * max(line.height, page[index].height):
             break
+        if found and any(labels.TOTAL_GROSS.search(cell.text) for cell in line.cells):
+            break  # what is to be paid in the end is of no column
         for cell in line.cells:
             amount = values.parse_amount(cell.text)
             overlaps = min(cell.right, head.right) - max(cell.left, head.left) > 0

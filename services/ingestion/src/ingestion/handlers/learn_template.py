@@ -1,5 +1,6 @@
 """One decided document from its lesson to a template: fetch → transcribe → learn, in the parser process."""
 
+import asyncio
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 
@@ -8,6 +9,7 @@ from ingestion.ports.blobs import DocumentBlobs, FetchedFile
 from ingestion.ports.readers import DocumentReaders
 from ingestion.ports.templates import Lessons, Templates
 from mailroom_common.blobs import BlobNotFound
+from mailroom_common.errors import Retryable
 from mailroom_common.events import Profile
 from mailroom_common.logs import get_logger
 from mailroom_common.parser import ParserCrashed, ParserLimitReached, UnreadableFile
@@ -32,7 +34,7 @@ class TemplateTeacher:
         """Claim a lesson and learn from it. False when there was none to claim.
 
         Raises:
-            Unavailable: the lesson is claimed again later.
+            Unavailable: the lesson is claimed again later, however long the blob store is away.
         """
         lesson = await self._lessons.claim_lesson()
         if lesson is None:
@@ -47,6 +49,9 @@ class TemplateTeacher:
         except (BlobNotFound, UnreadableFile, ParserLimitReached, ParserCrashed) as error:
             # The document keeps its decision; nothing is learned from it.
             log.warning("nothing_learned", document_id=lesson.document_id, reason=type(error).__name__)
+        except (Retryable, asyncio.CancelledError):
+            await self._lessons.release_lesson(lesson)
+            raise
         await self._lessons.finish_lesson(lesson, learned, former=former)
         log.info("lesson_finished", document_id=lesson.document_id, is_learned=learned is not None)
         return True

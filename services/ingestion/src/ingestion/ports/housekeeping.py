@@ -34,9 +34,16 @@ class ResultBacklog(Protocol):
         ...
 
 
-class SupplierBackfill(Protocol):
-    async def write_missing_keys(self) -> int:
-        """Write the supplier keys of a batch of completed documents that have none; the number of documents."""
+class Backfill(Protocol):
+    """What rows of an earlier release, or of a worker of one, are without."""
+
+    @property
+    def name(self) -> str:
+        """What is written; for logs."""
+        ...
+
+    async def write_missing(self) -> int:
+        """Write it into a batch of them; how many it were."""
         ...
 
 

@@ -45,6 +45,10 @@ class Lessons(Protocol):
         """Claimed again after a while unless it is finished."""
         ...
 
+    async def release_lesson(self, lesson: Lesson) -> None:
+        """It is claimed again soon, and no attempt is counted: what it needs is away, or the process stops."""
+        ...
+
     async def finish_lesson(
         self, lesson: Lesson, learned: LayoutTemplate | None, *, former: TemplateId | None = None
     ) -> None:

@@ -161,7 +161,7 @@ async def test_what_an_earlier_release_completed_is_known_by_its_look_too(site: 
     await finish_document(site, "first", read_invoice(OLD, supplier_name="Info AG", vat_id=None))
     await site.pool.execute("update ingestion.document set supplier_look_key = null")
     backfill = PgSupplierBackfill(site.pool, batch=3)
-    assert [await backfill.write_missing_keys() for _ in range(2)] == [1, 0]
+    assert [await backfill.write_missing() for _ in range(2)] == [1, 0]
     forged = await finish_document(site, "forged", read_invoice(NEW, supplier_name="lnfo AG", vat_id=None))
     assert (await read_state(site, forged))[1] == "iban_changed"
 
@@ -174,7 +174,7 @@ async def test_what_was_completed_before_accounts_were_compared_is_known_too(sit
         "supplier_iban = null"
     )
     backfill = PgSupplierBackfill(site.pool, batch=3)
-    assert [await backfill.write_missing_keys() for _ in range(3)] == [3, 1, 0]
+    assert [await backfill.write_missing() for _ in range(3)] == [3, 1, 0]
     rows = [await site.document(document) for document in (*documents, nobody)]
     keys = [(row["supplier_vat_key"], row["supplier_name_key"], row["supplier_iban"]) for row in rows]
     assert keys == [("DE136695976", "muster", OLD)] * 3 + [(None, None, "")]

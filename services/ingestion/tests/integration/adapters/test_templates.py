@@ -133,3 +133,26 @@ async def test_a_lesson_whose_worker_died_is_claimed_again_and_a_later_decision_
         assert (await claim(dying)).fields["total_gross"] == "91.00"
     assert await dying.claim_lesson() is None
     assert await site.pool.fetchval("select count(*) from ingestion.template_lesson") == 0
+
+
+async def test_a_lesson_that_waits_for_the_blob_store_loses_no_attempt(site: Ingestion) -> None:
+    templates = PgTemplates(site.pool)
+    document_id = await finish_document(site, "a")
+    await decide(site, document_id, ReviewAction.CONFIRM)
+    for _ in range(10):
+        await templates.release_lesson(await claim(templates))
+        assert await templates.claim_lesson() is None, "it waits a moment"
+        await site.pool.execute("update ingestion.template_lesson set next_attempt_at = now()")
+    assert (await claim(templates)).document_id == document_id
+
+
+async def test_tenants_take_turns_in_what_is_learned_of_their_decisions(site: Ingestion) -> None:
+    for name in ("a", "b", "c", "d"):
+        await decide(site, await finish_document(site, name), ReviewAction.CONFIRM)
+    other = await finish_document(site, "e")
+    await site.pool.execute("update ingestion.document set tenant_id = 'other' where document_id = $1", other)
+    await site.pool.execute(
+        "insert into ingestion.template_lesson (document_id, tenant_id, version) values ($1, 'other', 1)", other
+    )
+    templates = PgTemplates(site.pool)
+    assert [(await claim(templates)).tenant_id for _ in range(4)] == ["acme", "other", "acme", "acme"]

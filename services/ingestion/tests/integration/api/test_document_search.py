@@ -17,7 +17,8 @@ from ingestion_fakes import build_record
 from ingestion_processes import api_settings, as_tenant, running_api
 from ingestion_site import Ingestion
 
-from ingestion.adapters.document_search import build_search
+from ingestion.adapters.document_search import NEWEST, build_conditions, build_search
+from ingestion.adapters.word_search import build_step
 from ingestion.domain.document import DocumentOutcome
 from ingestion.domain.invoice import Invoice
 from ingestion.domain.reasons import DocumentSkipReason, ReviewReason
@@ -188,6 +189,18 @@ async def test_a_rejected_document_is_nobodys_duplicate(site: Ingestion, api: ht
     assert await search(api, possible_duplicate=True) == []
 
 
+async def test_of_three_alike_the_two_that_are_not_rejected_stay_possible_duplicates(
+    site: Ingestion, api: httpx.AsyncClient
+) -> None:
+    documents = [await finish_document(site, f"m{number}", READ) for number in range(3)]
+    assert await search(api, possible_duplicate=True) == documents[::-1]
+    for rejected, left in ((documents[0], documents[:0:-1]), (documents[2], [])):
+        headers = {**as_tenant("acme", "operator"), "If-Match": "1"}
+        await api.post(f"/documents/{rejected}/review", json={"action": "reject"}, headers=headers)
+        assert await search(api, possible_duplicate=True) == left
+        assert set(await search(api, possible_duplicate=False)) == set(documents) - set(left)
+
+
 async def test_an_export_has_all_that_match_page_by_page(
     site: Ingestion, api: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -222,8 +235,8 @@ _INDEXES: list[tuple[DocumentFilter, str]] = [
     (DocumentFilter(content_sha256="10000"), "document_by_content"),
     (DocumentFilter(amount_from=Decimal(10000), amount_to=Decimal(10001)), "document_by_amount"),
     (DocumentFilter(issued_from=date(2020, 1, 1), issued_to=date(2020, 1, 9)), "document_by_issue_date"),
-    (DocumentFilter(text="10000"), "document_words_by_word"),
-    (DocumentFilter(possible_duplicate=True), "document_by_duplicate_key"),
+    (DocumentFilter(amount_from=Decimal(1), currency="USD"), "document_by_currency"),
+    (DocumentFilter(possible_duplicate=True), "shared_document_pkey"),
 ]
 # Of a tenant with many documents hardly any match: how they are spread has to be known, or a page goes through all.
 _RARE: list[tuple[DocumentFilter, str]] = [
@@ -237,14 +250,14 @@ _MANY = """
     select n::text, case when n % 50 = 0 then 'acme' else 'other' end, 's' || n % 50, 'invoice', n::text,
            'application/pdf', 1, n::text, '{}', 'completed', case when n % 1000 = 0 then 'fields_missing' end,
            'invoice',
-           jsonb_build_object('invoice_number', n::text, 'total_gross', n::text,
+           jsonb_build_object('invoice_number', n::text, 'total_gross', n::text, 'currency', 'EUR',
                               'issue_date', (date '2000-01-01' + n)::text),
            n::text, null
     from generate_series(1, 20000) n
 """
 _MANY_WORDS = """
-    insert into ingestion.document_words (document_id, words)
-    select document_id,
+    insert into ingestion.document_words (document_id, seq, words)
+    select document_id, seq,
            array_to_tsvector(array['a:' || tenant_id || '/' || document_id, 'a:' || tenant_id || '/invoice'])
     from ingestion.document
 """
@@ -256,11 +269,16 @@ async def test_each_filter_has_an_index_that_begins_with_the_tenant(pool: asyncp
         for statement in (
             _MANY,
             _MANY_WORDS,
-            "insert into ingestion.shared_key values ('acme', '50'), ('other', '51')",
-            "analyze ingestion.document, ingestion.document_words, ingestion.shared_key",
+            "insert into ingestion.shared_document select tenant_id, seq from ingestion.document where seq % 100 = 0",
+            "analyze ingestion.document, ingestion.document_words, ingestion.shared_document",
         ):
             await conn.execute(statement)
         await conn.execute("set local enable_seqscan = off")  # so few words are read faster from the table itself
+        conditions = build_conditions("acme", DocumentFilter(status="completed"), before=None)
+        values = [*conditions.values, "'a:acme/10000'", 10 << 56, NEWEST, 100]
+        plan = "\n".join(row[0] for row in await conn.fetch(f"explain {build_step(conditions)}", *values))
+        assert "document_words_by_place" in plan, plan
+        assert "Seq Scan" not in plan, plan
         for tenant, wanted, index in [*(("acme", *each) for each in _INDEXES), *(("other", *each) for each in _RARE)]:
             statement, values = build_search(tenant, wanted, before=None, limit=100)
             plan = "\n".join(row[0] for row in await conn.fetch(f"explain {statement}", *values))

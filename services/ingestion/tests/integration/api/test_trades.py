@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,8 @@ from ingestion_fakes import build_record, build_trade
 from ingestion_processes import api_settings, as_tenant, running_api
 from ingestion_site import SCHEMA, Ingestion, utc_now, wait_for_blocked_statement
 
-from ingestion.adapters import trade_ledger
+from ingestion.adapters import trade_announcements, trade_ledger
+from ingestion.adapters.document_results import append_results
 from ingestion.adapters.trade_announcements import PgTradeAnnouncements
 from ingestion.domain.document import DocumentLease, DocumentOutcome
 from ingestion.domain.reasons import ReviewReason
@@ -104,6 +105,25 @@ async def test_pages_of_trades_follow_each_other_in_the_order_of_what_is_asked_f
     assert found == expected
     mixed = await api.get("/trades", params={"traded_from": "2026-04-02", **cursor})
     assert mixed.status_code == 200
+
+
+async def test_a_document_that_cannot_be_announced_holds_up_no_other(
+    site: Ingestion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken, sound = [await finish(site, name, outcome_of(NOTE)) for name in ("broken", "sound")]
+    await site.pool.execute("insert into ingestion.trade_announcement (document_id) values ($1), ($2)", broken, sound)
+    append = append_results
+
+    async def append_sound(conn: Any, outbox: Outbox, document: Any, occurred_at: datetime) -> None:
+        if document["document_id"] == broken:
+            raise ValueError("a bug of ours")
+        await append(conn, outbox, document, occurred_at)
+
+    monkeypatch.setattr(trade_announcements, "append_results", append_sound)
+    announcements = PgTradeAnnouncements(site.pool, Outbox(SCHEMA, site.codec), utc_now)
+    assert [await announcements.announce_next() for _ in range(3)] == [False, True, False]
+    assert await site.pool.fetchval("select document_id from ingestion.trade_announcement") == broken
+    assert (await site.document(broken))["result_number"] == 1, "nothing of it was kept"
 
 
 async def test_who_holds_the_ledger_does_not_wait_for_a_document_that_waits_for_the_ledger(site: Ingestion) -> None:

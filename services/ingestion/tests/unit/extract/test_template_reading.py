@@ -1,3 +1,4 @@
+from dataclasses import replace
 from decimal import Decimal
 from io import BytesIO
 from typing import Any
@@ -9,7 +10,13 @@ from ingestion.domain.invoice import Invoice
 from ingestion.domain.layout_template import MAX_FEATURES, MAX_RULES, TAUGHT_FIELDS
 from ingestion.domain.transcript import Transcript
 from ingestion.extract.layout_features import compute_features, index_page
-from ingestion.extract.template_reading import build_template, measure_layout, merge_reading, read_template
+from ingestion.extract.template_reading import (
+    build_template,
+    measure_layout,
+    merge_reading,
+    read_by_templates,
+    read_template,
+)
 
 ROWS = (
     "Nordlicht GmbH   Rechnung",
@@ -121,6 +128,31 @@ def test_a_hostile_page_makes_no_large_template() -> None:
     assert len(compute_features(page)) <= MAX_FEATURES
     template = build_template(build_page(*rows), Invoice(**TAUGHT), "invoice", None)
     assert template is None or all(len(rules) <= MAX_RULES for rules in template.rules.values())
+
+
+@pytest.mark.parametrize(
+    ("read", "is_read"),
+    [
+        ({}, True),
+        ({"supplier_name": "Netto"}, True),
+        ({"supplier_name": "Nordlicht GmbH"}, False),
+        ({"vat_id": "DE136695976"}, False),
+    ],
+)
+def test_a_supplier_whose_name_is_a_word_of_every_invoice_takes_no_other_ones_place(
+    read: dict[str, str], is_read: bool
+) -> None:
+    taught = Invoice(supplier_name="Netto", invoice_number="NL/01")
+    page = build_page("Netto   Rechnung", *ROWS[1:])
+    template = build_template(page, taught, "invoice", None)
+    assert template is not None
+    template = replace(template, overrides=("invoice_number",))
+    asked = {
+        "transcript": build_page("Netto   95.20", *ROWS).to_json(),
+        "fields": {**Invoice().to_json(), **read},
+        "templates": [template.to_json()],
+    }
+    assert (read_by_templates(BytesIO(orjson.dumps(asked)), {}) is not None) is is_read
 
 
 @pytest.mark.parametrize(("title", "is_for_templates"), [("Rechnung", True), ("Zahlungserinnerung", False)])

@@ -1,5 +1,6 @@
 """What a review teaches, over a year of one supplier."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from ingestion.domain.reasons import DocumentSkipReason, ReviewReason
 from ingestion.handlers.learn_template import TemplateTeacher
 from ingestion.handlers.read_by_templates import TenantTemplates
 from ingestion.handlers.read_document import ReadingPurpose, read_document
+from mailroom_common.errors import Unavailable
 from mailroom_common.events import ResultStatus
 
 
@@ -164,3 +166,26 @@ async def test_embedded_xml_is_exact_and_no_template_is_asked(site: Site) -> Non
     await site.review(DrawnInvoice(month=1))
     outcome = await site.read(CII(seller="Northlight Studio").pdf(DrawnInvoice(month=2).pdf()))
     assert outcome.reader == "e-invoice/1"
+
+
+@pytest.mark.parametrize("error", [Unavailable("S3"), asyncio.CancelledError()])
+async def test_a_lesson_is_given_back_while_the_blob_store_is_away_and_when_the_process_stops(
+    site: Site, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    def fail(_key: str) -> Any:
+        raise error
+
+    monkeypatch.setattr(site.blobs, "fetch_blob", fail)
+    lesson = Lesson(
+        document_id=DocumentId("d1"),
+        tenant_id="acme",
+        version=2,
+        blob_key="blob",
+        content_sha256="0",
+        document_type="invoice",
+        fields={},
+    )
+    site.templates.lessons.append(lesson)
+    with pytest.raises(type(error)):
+        await site.teacher.learn_next()
+    assert site.templates.released == [lesson]

@@ -1,7 +1,8 @@
 """The numbers of a trade by what labels, units and places call them."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 
 from ingestion.extract.trades import labels
 from ingestion.extract.trades.labels import Label
@@ -34,6 +35,18 @@ def gather_candidates(lines: Sequence[ReadLine]) -> Candidates:
     )
 
 
+def add_unnamed_costs(candidates: Candidates, lines: Sequence[ReadLine], gross: Number) -> Candidates:
+    """With the lines below the gross amount that quantity and price make, where no label says that it is one."""
+    if candidates.gross or not candidates.settled:
+        return candidates
+    fields = (candidates.quantities, candidates.prices, candidates.settled, candidates.fees, candidates.taxes)
+    known = {id(number) for numbers in (*fields, candidates.interests, candidates.exchange_rates) for number in numbers}
+    usable = {id(number) for number in candidates.others} - known
+    last = max(number.line for number in candidates.settled)
+    fees, taxes = _list_costs_between(lines, gross.line, last, usable)
+    return replace(candidates, unnamed_fees=fees, unnamed_taxes=taxes)
+
+
 def _list_unnamed_costs(
     lines: Sequence[ReadLine], named: dict[Label, list[Number]]
 ) -> tuple[tuple[Number, ...], tuple[Number, ...]]:
@@ -43,12 +56,19 @@ def _list_unnamed_costs(
     if not gross or not settled:
         return (), ()
     known = {id(number) for numbers in named.values() for number in numbers}
+    usable = {id(number) for line in lines for number in line.numbers} - known
+    return _list_costs_between(lines, min(gross), max(settled), usable)
+
+
+def _list_costs_between(
+    lines: Sequence[ReadLine], first: int, last: int, usable: Collection[int]
+) -> tuple[tuple[Number, ...], tuple[Number, ...]]:
     fees: list[Number] = []
     taxes: list[Number] = []
     for line in lines:
         amounts = [number for number in line.numbers if number.is_money]
-        is_between = min(gross) < line.index < max(settled)
-        if not is_between or not amounts or id(amounts[-1]) in known or not re.search(r"[^\W\d_]{3}", line.text):
+        is_between = first < line.index < last
+        if not is_between or not amounts or id(amounts[-1]) not in usable or not re.search(r"[^\W\d_]{3}", line.text):
             continue
         (taxes if labels.TAX_WORD.search(line.text) else fees).append(amounts[-1])
     return tuple(fees[:_MAX_UNNAMED]), tuple(taxes[:_MAX_UNNAMED])

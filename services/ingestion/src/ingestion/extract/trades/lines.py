@@ -14,6 +14,7 @@ from ingestion.extract.trades.numbers import Number, NumberStyle, determine_styl
 MAX_LINES = 1500
 _MAX_LINE = 400  # letters
 _MAX_PROSE = 110  # letters; a longer line without money is a sentence of the terms
+_MAX_SENTENCE = 140  # letters of a line that may say which way a trade goes
 _NEXT_WORD = 6  # letters: `: ` or ` per ` between a label and its date
 _MIN_HEADS = 4  # cells or labels of a line from which on it is the head of a table
 _MAX_NUMBERS = 40  # of a line
@@ -117,6 +118,11 @@ _INCLUDING = re.compile(
     r"\b(?:inc|incl|inkl|including|inklusive|inclus\w*|comprensiv\w*|enthalten\w*|inclu[ií]\w*)\.?\s*(?:\d{1,2}(?:[.,]\d)?\s?%\s*)?$",
     re.IGNORECASE,
 )
+
+
+def is_long_sentence(line: ReadLine) -> bool:
+    """Longer than what says something of a trade; a row of a table may be as long."""
+    return len(line.text) > _MAX_SENTENCE and len(line.source.cells) < _MIN_HEADS
 
 
 def list_numbers_at(lines: Sequence[ReadLine], line: ReadLine, place: LabelPlace) -> list[Number]:

@@ -9,7 +9,7 @@ from ingestion.domain.trade import Direction
 from ingestion.extract import kind_words
 from ingestion.extract.trades import labels
 from ingestion.extract.trades.labels import Label
-from ingestion.extract.trades.lines import ReadLine, list_dates_at, list_places
+from ingestion.extract.trades.lines import ReadLine, is_long_sentence, list_dates_at, list_places
 from ingestion.extract.trades.solver import Settlement
 
 _MAX_PROSE = 140  # letters of a line that may say which way a trade goes
@@ -26,7 +26,7 @@ _TRADED_AND_SETTLED = 2
 def find_direction(lines: Sequence[ReadLine]) -> tuple[Direction | None, bool]:
     weights = {Direction.BUY: 0, Direction.SELL: 0}
     for line in lines:
-        if len(line.text) > _MAX_PROSE:
+        if is_long_sentence(line):
             continue
         has_label = any(place.label is Label.DIRECTION for place in line.labels)
         is_title = kind_words.CONTRACT_NOTE_TITLE.search(line.text) is not None
@@ -89,6 +89,11 @@ def find_trade_date(lines: Sequence[ReadLine], year: int | None) -> tuple[date |
 def _choose_other_date(lines: Sequence[ReadLine]) -> tuple[date | None, bool]:
     """A date that nothing names: the most common one; certain if it is the only one and stands beside a time of day."""
     settlement = set(_list_settlement_dates(lines))
+    booked = {
+        found.date for line in lines for found in line.dates if _BOOKED_ON.search(line.text, 0, found.start)
+    } - settlement
+    if len(booked) == 1:
+        return booked.pop(), False  # nearer to the trade than the day of the letter
     rest = [
         (found.date, line)
         for line in lines
@@ -110,6 +115,11 @@ _PRINTED = re.compile(
 _ORDERED = re.compile(r"\b(?:auftrag|order|ordre|orden|ordine|ordem|opdracht)", re.IGNORECASE)
 _ORDERED_ON = re.compile(
     r"(?:auftrag|order|ordre|orden|ordine|ordem|opdracht)\w{0,8}\s+(?:vom|v\.|from|of|dated|du|del|de|di|van|d\.d\.)?\s*$",
+    re.IGNORECASE,
+)
+_BOOKED_ON = re.compile(
+    r"\b(?:buchungs?-?(?:datum|tag)|(?:booking|posting)\s+date|booked\s+on|fecha\s+(?:de\s+)?(?:contable|contabilizaci[óo]n)"
+    r"|data\s+(?:contabile|di\s+contabilizzazione)|data\s+(?:de\s+|do\s+)?(?:lan[çc]amento|movimento)|bogf[øo]ringsdato)\W{0,4}$",
     re.IGNORECASE,
 )
 _ON_DAY = re.compile(r"\b(?:am|on|le|el|il|op|em|den)\s$", re.IGNORECASE)

@@ -13,6 +13,7 @@ from ingestion.extract.trades.numbers import Number
 from ingestion.extract.trades.rows import ProductRow, explain_by_row
 
 _CENT = Decimal("0.02")
+_EXACT = Decimal("0.01")  # `959.31375` is the amount before it was rounded, and none of its own
 _MAX_CANDIDATES = 8  # of one field
 _MAX_UNNAMED = 40  # numbers that may be quantity or price without a label
 _MAX_NUMBERS = 60  # that may be an amount
@@ -67,16 +68,17 @@ class Product:
 @dataclass(frozen=True, slots=True)
 class Settlement:
     """`gross` is in the currency of the settlement, None where no exchange rate leads there; `is_proven` where the
-    costs explain the difference."""
+    costs explain the difference. Not `has_costs`: what is listed does not explain it, where gross is sure."""
 
     amount: Number | None
     value: Decimal
     gross: Decimal | None
-    fees: Decimal
-    taxes: Decimal
+    fees: Decimal | None
+    taxes: Decimal | None
     interest: Decimal
     is_proven: bool
     is_converted: bool
+    has_costs: bool = True
 
 
 def build_product(rows: Sequence[ProductRow]) -> Product:
@@ -89,10 +91,26 @@ def build_product(rows: Sequence[ProductRow]) -> Product:
     return Product(quantity, rows[0].price_number, price, amount, number, amount, is_foreign=False, score=0)
 
 
-def find_product(candidates: Candidates) -> Product | None:
-    """The likeliest quantity, price and gross amount that belong together."""
-    found = list(islice(_list_products(candidates), 400))
-    return max(found, key=lambda product: product.score, default=None)
+def find_product(candidates: Candidates, direction: Direction | None = None) -> Product | None:
+    """The likeliest quantity, price and gross amount that belong together.
+
+    Of several prices that labels name, the market's and the one that was paid, it is the one that leads to what was
+    settled.
+    """
+    found = sorted(islice(_list_products(candidates), 400), key=lambda product: product.score, reverse=True)
+    labelled = list({product.gross_value: product for product in reversed(found) if product.is_labelled}.values())
+    if len(labelled) > 1:
+        settled = [
+            product for product in reversed(labelled[-_MAX_CANDIDATES:]) if _is_settled(candidates, product, direction)
+        ]
+        return next(iter(settled), found[0])
+    return found[0] if found else None
+
+
+def _is_settled(candidates: Candidates, product: Product, direction: Direction | None) -> bool:
+    named = replace(candidates, weakly_settled=(), others=())
+    settlement = find_settlement(named, product.gross_value, product.price.currency, direction)
+    return settlement is not None and settlement.is_proven and settlement.amount is not None
 
 
 def _list_products(candidates: Candidates) -> Iterator[Product]:
@@ -248,7 +266,13 @@ def find_settlement(
         costs = CostSums(candidates, currency, Decimal(1)).total
         is_same = last.currency in (None, currency)
         return Settlement(
-            last, last.value, gross if is_same else None, *costs, is_proven=False, is_converted=not is_same
+            last,
+            last.value,
+            gross if is_same else None,
+            *costs,
+            is_proven=False,
+            is_converted=not is_same,
+            has_costs=not is_same,
         )
     if not named and not _has_costs(candidates) and not candidates.exchange_rates:
         is_alone = not _has_amount_near(candidates, gross)
@@ -270,7 +294,7 @@ def _find_sale_with_interest(
 
 def _convert_onward(found: Settlement, named: Sequence[Number], rates: Sequence[Number]) -> Settlement:
     """What was settled in the end, where a note goes on from it to the account's currency."""
-    if found.amount is None or found.gross is None or found.is_converted:
+    if found.amount is None or found.gross is None or found.is_converted or found.fees is None or found.taxes is None:
         return found
     factors = [factor for rate in rates[:3] for value in rate.readings if value > 0 for factor in (value, 1 / value)]
     for number in named:
@@ -288,7 +312,7 @@ def _convert_onward(found: Settlement, named: Sequence[Number], rates: Sequence[
 
 def find_single(named: Sequence[Number]) -> Number | None:
     """The one amount that was settled, where nothing but its label speaks for it: of several any may be meant."""
-    return named[-1] if len({number.value for number in named}) == 1 else None
+    return named[0] if len({number.value.quantize(_EXACT) for number in named}) == 1 else None
 
 
 def _join(named: Sequence[Number], unnamed: Sequence[Number]) -> tuple[Number, ...]:
@@ -358,7 +382,7 @@ def _choose_converted(candidates: Candidates, converted: Decimal, currency: str 
 
 
 def _is_contested(named: Sequence[Number], value: Decimal) -> bool:
-    return len({number.value for number in named if number.is_money} | {value}) > 1
+    return len({number.value.quantize(_EXACT) for number in named if number.is_money} | {value.quantize(_EXACT)}) > 1
 
 
 def _has_costs(candidates: Candidates) -> bool:
@@ -377,6 +401,8 @@ def _explain(
     for sign in signs:
         # Costs may be larger than what was sold: then the difference is paid.
         for difference in ((settled - gross) * sign, gross + settled if sign < 0 else Decimal(-1)):
+            if difference > 0 and (exact := costs.find_summands(difference, Decimal(0))) is not None:
+                return exact
             if abs(difference) <= min(slack, max(_CENT, gross / 1000)):
                 return _NOTHING
             if difference > 0 and (found := costs.find_summands(difference, slack)) is not None:

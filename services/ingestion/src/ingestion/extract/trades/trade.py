@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 
-from ingestion.domain.trade import Trade
-from ingestion.extract.trades.candidates import gather_candidates
+from ingestion.domain.trade import Direction, Trade
+from ingestion.extract.trades.candidates import add_unnamed_costs, gather_candidates
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import ReadLine
 from ingestion.extract.trades.numbers import Number
@@ -34,6 +34,7 @@ from ingestion.extract.trades.solver import (
     find_single,
 )
 
+_MAX_GROSS = 4  # amounts that may be the gross one
 _ROWS_OF_ANCHOR = 4  # lines that a row of a statement may be broken into
 
 
@@ -77,8 +78,10 @@ class SharedFacts:
 def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
     direction, is_direction_certain = find_direction(lines)
     candidates = gather_candidates(lines)
-    product, has_unexplained_rows = _choose_product(lines, candidates)
-    gross = product.gross_value if product else _get_gross(candidates)
+    product, has_unexplained_rows = _choose_product(lines, candidates, direction)
+    if product is not None and product.gross is not None:
+        candidates = add_unnamed_costs(candidates, lines, product.gross)
+    gross = product.gross_value if product else _choose_gross(candidates, direction)
     settlement: Settlement | None = None
     if gross is not None:
         settlement = find_settlement(candidates, gross, _get_gross_currency(product, candidates), direction)
@@ -102,11 +105,13 @@ def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
         account_name=shared.account_name,
         is_cancellation=is_cancellation(lines),
     )
-    trade = _add_amounts(trade, candidates, product, gross, settlement, shared)
     is_proven = settlement is not None and settlement.is_proven
     is_product_proven = (
         product is not None and not has_unexplained_rows and _knows_quantity_from_price(product, candidates)
     )
+    if settlement is not None and not settlement.has_costs and is_product_proven:
+        settlement = replace(settlement, fees=None, taxes=None)  # some are listed, or none, and others were paid
+    trade = _add_amounts(trade, candidates, product, gross, settlement, shared)
     return TradeReading(trade, is_product_proven, is_proven, is_date_certain, is_direction_certain)
 
 
@@ -134,12 +139,14 @@ def _knows_quantity_from_price(product: Product, candidates: Candidates) -> bool
     return product.price.currency is not None or product.price.is_percent or (is_whole and product.price.decimals > 1)
 
 
-def _choose_product(lines: Sequence[ReadLine], candidates: Candidates) -> tuple[Product | None, bool]:
+def _choose_product(
+    lines: Sequence[ReadLine], candidates: Candidates, direction: Direction | None
+) -> tuple[Product | None, bool]:
     """By labels, or by a row; and whether there are rows that say otherwise.
 
     An order that was filled in parts has a row for each: the trade is their sum, which a total or a label says.
     """
-    product = find_product(candidates)
+    product = find_product(candidates, direction)
     if product is not None and not product.is_labelled and (rows := find_product_rows(lines[:_ROWS_OF_ANCHOR])):
         product = build_product(rows[:1])
     rows = find_product_rows(lines, {id(number) for number in candidates.quantities})
@@ -167,6 +174,8 @@ def _add_amounts(
     if settlement is None:
         number = find_single(candidates.settled)
         currency = _choose_currency(number, product, candidates, shared)
+        if number is None and product is not None and product.gross in candidates.settled:
+            gross = None  # one of several totals: what was paid, or what it was worth
         return replace(trade, currency=currency, settled_amount=number.value if number else None, gross_amount=gross)
     is_foreign = settlement.is_converted or (product is not None and product.is_foreign)
     price_currency = _get_price_currency(product, candidates)
@@ -177,8 +186,8 @@ def _add_amounts(
         currency=currency,
         settled_amount=settlement.value,
         gross_amount=settlement.gross,
-        fees=_round(settlement.fees),
-        taxes=_round(settlement.taxes),
+        fees=_round(settlement.fees) if settlement.fees is not None else None,
+        taxes=_round(settlement.taxes) if settlement.taxes is not None else None,
         accrued_interest=_round(settlement.interest) if settlement.interest else None,
         foreign_currency=foreign,
         foreign_gross_amount=_round(product.amount) if product is not None and foreign else None,
@@ -219,9 +228,14 @@ def _choose_currency(
     return shared.currency or (amounts.most_common(1)[0][0] if len(amounts) == 1 else None)
 
 
-def _get_gross(candidates: Candidates) -> Decimal | None:
-    money = [number for number in candidates.gross if number.is_money]
-    return money[0].value if money else None
+def _choose_gross(candidates: Candidates, direction: Direction | None) -> Decimal | None:
+    """Where nothing multiplies: the one from which costs lead to what was settled, else the only one."""
+    money = [number for number in candidates.gross[:_MAX_GROSS] if number.is_money]
+    for number in money:
+        found = find_settlement(candidates, number.value, number.currency, direction)
+        if found is not None and found.is_proven and not found.is_converted:
+            return number.value
+    return money[0].value if len({number.value for number in money}) == 1 else None
 
 
 def _get_quantity(candidates: Candidates) -> Decimal | None:

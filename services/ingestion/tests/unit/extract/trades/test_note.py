@@ -564,3 +564,67 @@ def test_a_sentence_may_say_when_a_trade_is_settled() -> None:
         " bei der Musterbank, Filiale Musterstadt."
     )
     assert read_only(GERMAN.replace("Valuta 19.01.2026", sentence))["settlement_date"] == "2026-01-19"
+
+
+def test_costs_that_do_not_explain_what_was_settled_are_not_stated() -> None:
+    trade = read_only(GERMAN.replace("209,95", "219,95"))
+    assert (trade["gross_amount"], trade["settled_amount"]) == ("205.00", "219.95")
+    assert (trade["fees"], trade["taxes"]) == (None, None)
+
+
+def test_a_cost_that_no_label_names_stands_below_the_amount_that_multiplies() -> None:
+    text = GERMAN.replace("Kurswert 205,00 EUR", "205,00 EUR").replace("Provision", "Hausbankanteil")
+    assert read_only(text)["fees"] == "4.95"
+    assert read(text).confidence < 0.9
+
+
+def test_a_cost_of_a_cent_is_one() -> None:
+    trade = read_only(GERMAN.replace("4,95", "0,01").replace("209,95", "205,01"))
+    assert (trade["fees"], trade["settled_amount"]) == ("0.01", "205.01")
+
+
+WITHOUT_PRODUCT = GERMAN.replace("Preis pro Anteil 20,500000 EUR", "Zwischensumme 198,00 EUR")
+
+
+def test_where_nothing_multiplies_the_gross_amount_is_the_one_that_costs_lead_from() -> None:
+    assert read_only(WITHOUT_PRODUCT)["gross_amount"] == "205.00"
+    assert read_only(WITHOUT_PRODUCT.replace("209,95", "219,95"))["gross_amount"] is None
+
+
+def test_a_booking_is_nearer_to_a_trade_than_the_day_of_its_letter() -> None:
+    text = GERMAN.replace("Kauf am 15.01.2026 um 08:13:35", "Kauf\nBuchungsdatum: 15.01.2026")
+    text = f"Datum: 20.01.2026\n{text}\nMusterbank 20.01.2026"
+    assert read_only(text)["trade_date"] == "2026-01-15"
+    assert read(text).confidence < 0.9
+
+
+def test_a_long_row_of_a_table_may_say_the_side_and_a_long_sentence_may_not() -> None:
+    words = ["Sehr geehrte Damen und Herren, " * 2, "in Ihrem Auftrag geschah das Folgende " * 2, "Kauf", "sofort"]
+    text = GERMAN.replace("Kauf am 15.01.2026 um 08:13:35", "Handelstag 15.01.2026\n{}").replace("zulasten", "Betrag")
+    text = text.replace("4,95", "0,00").replace("209,95", "205,00")  # or the costs would say it
+    assert read_only(text.format("    ".join(words)))["direction"] == "buy"
+    assert read_only(text.format(" ".join(words)))["direction"] is None
+
+
+STOCK_PLAN = """
+Purchase Confirmation
+ISIN: DE0008404005
+Purchase date: 15 Jan 2026
+Shares purchased: 5.2350
+Market value per share 215.590000 USD
+Purchase price 183.250000 USD
+Total value 1,128.61 USD
+Net amount 959.31 USD
+Total price 959.31375 USD
+"""
+
+
+def test_of_the_prices_of_a_plan_that_was_paid_which_leads_to_the_amount() -> None:
+    text = STOCK_PLAN.replace("Total value 1,128.61 USD\n", "Value of shares 1,128.61 USD\n")
+    trade = read_only(text)
+    assert (trade["price"], trade["gross_amount"], trade["settled_amount"]) == ("183.25", "959.31", "959.31")
+
+
+def test_of_totals_that_nothing_tells_apart_none_is_the_gross_amount() -> None:
+    trade = read_only(STOCK_PLAN.replace("Purchase price 183.250000 USD\n", ""))
+    assert (trade["gross_amount"], trade["settled_amount"]) == (None, None)

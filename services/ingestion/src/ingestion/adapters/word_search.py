@@ -1,0 +1,114 @@
+"""Documents by their words, in bounded steps.
+
+Postgres keeps no account of how many documents have a word, but for the most common ones, and none of where those lie.
+So no plan is left to what it estimates. Where what else is asked for leaves few documents, their words are looked at.
+Otherwise the words are looked up a stretch of positions at a time, from the newest on: what is common is found in the
+first, short one, and the longer ones, which follow where little was found, have few that have the words, or are cut.
+"""
+
+from dataclasses import dataclass
+
+from ingestion.adapters.document_search import (
+    NEWEST,
+    SearchConditions,
+    build_conditions,
+    build_filter_words,
+    build_word_condition,
+)
+from ingestion.ports.documents import DocumentFilter
+from mailroom_common.postgres import DatabaseSession
+
+# Bits of a position that differ within a stretch; as `ingestion.list_seq_buckets` has them.
+BUCKET_BITS = (10, 14, 18)
+
+FEW = 500  # documents whose words are looked at one by one
+_MAX_CANDIDATES = 1000  # documents of one step that have the words and are held against the other filters
+# What a page costs at most: a step counts one, and one more for each so many candidates. It ends where it stands then.
+_MAX_COST = 500
+_CANDIDATES_PER_COST = 100
+
+_PROBE = """
+    select exists (select from ingestion.document_words where seq is null) as has_unplaced,
+           (select max(seq) from ingestion.document where tenant_id = $1) as newest,
+           (select min(seq) from ingestion.document where tenant_id = $1) as oldest,
+           array(select seq from ingestion.document where {conditions} order by seq desc limit {most}) as few
+"""
+_SELECT_FEW = f"""
+    select seq from ingestion.document
+    where tenant_id = $1 and seq = any ($2::bigint[]) and {build_word_condition("$3")} order by seq desc limit $4
+"""  # noqa: S608  # ours
+# The words carry their tenant. As an array, so that they are looked up by it whatever Postgres makes of their number.
+_STEP = """
+    with found as materialized (
+        select seq from ingestion.document_words
+        where words @@ {words}::text::tsquery and ingestion.list_seq_buckets(seq) @> array[{bucket}::bigint]
+          and seq < {before}
+        order by seq desc limit {most})
+    select array(select seq from found) as candidates,
+           array(select seq from ingestion.document
+                 where {conditions} and seq = any (array(select seq from found)) order by seq desc) as matches
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class WordMatches:
+    """`positions` of documents, the newest first. Those before `rest` were not looked at; None: all were."""
+
+    positions: list[int]
+    rest: int | None
+
+
+async def find_word_matches(
+    conn: DatabaseSession, tenant_id: str, wanted: DocumentFilter, *, before: int | None, limit: int
+) -> WordMatches | None:
+    """The first `limit` positions. None where words are without their place, and have to be looked for otherwise."""
+    words = build_filter_words(tenant_id, wanted)
+    assert words is not None  # noqa: S101  # the caller asks where there are some
+    conditions = build_conditions(tenant_id, wanted, before=before)
+    statement = _PROBE.format(conditions=conditions.build_text(), most=conditions.add_value(FEW + 1))
+    (probe,) = await conn.fetch(statement, *conditions.values)
+    if probe["has_unplaced"]:
+        return None
+    if len(probe["few"]) <= FEW:
+        rows = await conn.fetch(_SELECT_FEW, tenant_id, probe["few"], words, limit + 1)
+        return _cut_matches([row["seq"] for row in rows], limit)
+    start = min(probe["newest"] + 1, NEWEST if before is None else before)
+    unbounded = build_conditions(tenant_id, wanted, before=None)  # where a stretch begins and ends, each step says
+    return await _walk_stretches(conn, unbounded, words, limit, start, probe["oldest"])
+
+
+async def _walk_stretches(
+    conn: DatabaseSession, conditions: SearchConditions, words: str, limit: int, before: int, oldest: int
+) -> WordMatches:
+    """From `before` down to `oldest`, until enough are found or it has cost enough."""
+    positions: list[int] = []
+    level, cost = 0, 0.0
+    statement, values = build_step(conditions), conditions.values
+    while before > oldest and len(positions) < limit and cost < _MAX_COST:
+        bits = BUCKET_BITS[level]
+        most = limit - len(positions) if conditions.is_tenant_alone else _MAX_CANDIDATES
+        (step,) = await conn.fetch(statement, *values, words, name_bucket(bits, before - 1), before, most)
+        positions += step["matches"]
+        candidates = step["candidates"]
+        cost += 1 + len(candidates) / _CANDIDATES_PER_COST
+        if len(candidates) == most:
+            before, level = candidates[-1], 0  # many have the words here
+        else:
+            before, level = (before - 1) >> bits << bits, min(level + 1, len(BUCKET_BITS) - 1)
+    return _cut_matches(positions, limit, rest=before if before > oldest else None)
+
+
+def _cut_matches(positions: list[int], limit: int, *, rest: int | None = None) -> WordMatches:
+    return WordMatches(positions[:limit], positions[limit - 1] if len(positions) > limit else rest)
+
+
+def build_step(conditions: SearchConditions) -> str:
+    """With the values of the conditions, and behind them words, bucket, position and number of candidates."""
+    first = len(conditions.values) + 1
+    words, bucket, before, most = (f"${number}" for number in range(first, first + 4))
+    return _STEP.format(conditions=conditions.build_text(), words=words, bucket=bucket, before=before, most=most)
+
+
+def name_bucket(bits: int, position: int) -> int:
+    """The number of the stretch that a position lies in, as `ingestion.list_seq_buckets` has it."""
+    return bits << 56 | position >> bits
