@@ -8,6 +8,7 @@ for what must not be there.
 import asyncio
 import base64
 import hashlib
+import json
 import uuid
 from collections import Counter
 from collections.abc import AsyncIterator
@@ -16,6 +17,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -26,11 +28,12 @@ from aiokafka.errors import KafkaError, for_code
 from kafka_rights import Rights, find_rights
 from pydantic import SecretStr
 from reading_quality.drawn_receipts import draw_receipt
+from reading_quality.page_drawing import draw_text
 from typer.testing import CliRunner
 from whole_site import PROVIDERS, Site, eventually, mail, pdf, whole_site
 
 from mailroom_cli.__main__ import app as mailroom
-from mailroom_common.events import IngestionResult
+from mailroom_common.events import IngestionResult, ResultStatus
 from mailroom_common.kafka.client import KafkaCluster, create_admin_client, create_consumer
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.security import UNSECURED
@@ -216,6 +219,59 @@ def list_ocr_processes(site: Site) -> list[psutil.Process]:
     return found
 
 
+NOTE = """
+Wertpapierabrechnung
+Kauf am 15.01.2026 um 08:13:35
+ALLIANZ SE NA O.N. 840400 DE0008404005
+ST {quantity}
+Preis pro Anteil 20,50 EUR
+Kurswert {amount} EUR
+zulasten Konto-Nr. 12345678 {amount} EUR
+"""
+
+
+@pytest.mark.parametrize(
+    ("provider", "quantity", "order_first"),
+    [("outlook", 10, True), ("gmail", 12, False)],
+    ids=["api-first", "csv-last"],
+)
+async def test_a_note_that_comes_by_mail_executes_a_pending_order_whichever_came_first(
+    site: Site, tmp_path: Path, provider: str, quantity: int, order_first: bool
+) -> None:
+    order = {"external_id": f"E-{quantity}", "direction": "buy", "quantity": f"{quantity}", "isin": "DE0008404005"}
+    order["ordered_on"] = "2026-01-15"
+    if order_first:
+        answer = await site.http.post("/pending-orders", json=order)
+        assert answer.status_code == 200, answer.text
+    address, source = await site.connect(provider, profile="contract_note")
+    text = NOTE.format(quantity=quantity, amount=f"{quantity * 20.5:.2f}".replace(".", ","))
+    await site.control.deliver_mail(mail(draw_text(text)), address)
+    await site.settled(source, documents=1, messages=1)
+    if not order_first:
+        file = tmp_path / "orders.csv"
+        file.write_text(f"{','.join(order)}\n{','.join(order.values())}\n")
+        await run_command(site, "orders", "import", str(file))
+
+    async def list_trades() -> list[dict[str, Any]]:
+        listed: list[dict[str, Any]] = json.loads(
+            await run_command(site, "trades", "list", "--source", address, "--json")
+        )
+        return listed
+
+    async def is_linked() -> bool:
+        return [trade["order_match"] for trade in await list_trades()] == ["linked"]
+
+    await eventually(is_linked)
+    (trade,) = await list_trades()
+    shown = json.loads(await run_command(site, "orders", "show", trade["order_id"]))
+    assert (shown["external_id"], shown["state"]) == (order["external_id"], "filled")
+    assert shown["trades"] == [trade["id"]]
+    (result,) = await read_results(site.kafka_access(), source)
+    (told,) = map(json.loads, result.trades)
+    assert result.status is ResultStatus.COMPLETED
+    assert (told["isin"], told["quantity"]) == ("DE0008404005", str(quantity))
+
+
 async def test_kafka_refuses_each_process_what_is_not_listed(site: Site) -> None:
     topics = [topic.name for topic in list_deployed_topics("", replication=1)]
     groups = [group for component in COMPONENTS for group in component.groups]
@@ -327,8 +383,8 @@ async def replay_everything(site: Site, sources: list[str], replay_id: str) -> N
         await wait_until_read(site, [source], again)
 
 
-async def run_command(site: Site, *words: str) -> None:
-    """In a thread, since a command has an event loop of its own."""
+async def run_command(site: Site, *words: str) -> str:
+    """What it prints. In a thread, since a command has an event loop of its own."""
     environment = {
         **site.admin_environment(),
         "MAILROOM_API_URL": site.running.endpoints.public,
@@ -337,6 +393,7 @@ async def run_command(site: Site, *words: str) -> None:
     }
     result = await asyncio.to_thread(lambda: CliRunner().invoke(mailroom, list(words), env=environment))
     assert result.exit_code == 0, (words, result.output, result.exception)
+    return result.stdout
 
 
 async def wait_until_read(site: Site, sources: list[str], replay_id: str) -> None:

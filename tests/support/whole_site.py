@@ -61,12 +61,12 @@ class Site:
         home = self.running.home
         return find_broker_security(home, ca.load_or_create_certificates(home.tls))
 
-    async def connect(self, provider: str, address: str | None = None) -> tuple[str, str]:
+    async def connect(self, provider: str, address: str | None = None, *, profile: str = "invoice") -> tuple[str, str]:
         """A mailbox, connected through its pages: (address, doc source). A new one unless an address is given."""
         if address is None:
             address = f"{uuid.uuid4().hex[:12]}@{provider}.test"
             await self.control.find_or_create_mailbox(provider, address)
-        return address, await ensure_mailbox_connected(self.api, provider, address, self.trusted)
+        return address, await ensure_mailbox_connected(self.api, provider, address, self.trusted, profile=profile)
 
     async def documents(self, doc_source_id: str) -> list[dict[str, Any]]:
         """The documents that have come to their end."""

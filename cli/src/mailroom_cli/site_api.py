@@ -158,11 +158,17 @@ def find_site(settings: CommandsSettings) -> SiteAddress:
             "set it with MAILROOM_API_KEY, or start a site by `make up`."
         )
     here: JSON = json.loads(file.read_text())
-    key = key if key is not None and belongs_to_this_user(file, here) else here.get("api_key")
+    if key is not None and not belongs_to_this_user(file, here):
+        if here.get("api_key") is None:
+            raise SettingsError(
+                f"MAILROOM_API_KEY is not sent to the site of {file.parents[1]}, which another user runs: "
+                f"if it is yours, name it by MAILROOM_HOME={file.parents[1]}"
+            )
+        key = None
+    key = here.get("api_key") if key is None else key
     if key is None:
         raise SettingsError(
-            "MAILROOM_API_KEY is not set: this site has the MAILROOM_API_KEYS of its environment, which are digests. "
-            "(It is not sent to a site that another user runs: name that one by MAILROOM_API_URL.)"
+            "MAILROOM_API_KEY is not set: this site has the MAILROOM_API_KEYS of its environment, which are digests."
         )
     return SiteAddress(here["public"].rstrip("/"), key, _list_services(here))
 

@@ -68,6 +68,21 @@ def test_site_with_keys_of_its_environment_needs_one_of_them(home: Path) -> None
         find_site(load_settings(CommandsSettings))
 
 
+def test_a_key_that_is_kept_from_another_users_site_is_not_called_missing(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_site_here(home, api_key=None)
+    monkeypatch.setenv("MAILROOM_API_KEY", "key-canary")
+    monkeypatch.setattr("os.getuid", lambda: home.stat().st_uid + 1)
+    with pytest.raises(
+        SettingsError, match="which another user runs: if it is yours, name it by MAILROOM_HOME="
+    ) as said:
+        find_site(load_settings(CommandsSettings))
+    assert "canary" not in str(said.value)
+    monkeypatch.setenv("MAILROOM_HOME", str(said.value).rpartition("=")[2])
+    assert find_site(load_settings(CommandsSettings)).key == "key-canary"
+
+
 def test_key_of_the_environment_is_not_sent_where_a_file_says(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run_site_here(home)
     monkeypatch.setenv("MAILROOM_API_KEY", "key-canary")

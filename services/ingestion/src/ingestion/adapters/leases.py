@@ -11,10 +11,10 @@ import asyncpg
 from ingestion.adapters.claim_turns import ClaimTurns
 from ingestion.adapters.document_evidence import write_evidence
 from ingestion.adapters.document_history import keep_current_version, keep_proposal
-from ingestion.adapters.document_passwords import find_password, settle_passwords
+from ingestion.adapters.document_passwords import find_password, forget_used_passwords
 from ingestion.adapters.document_results import append_results
 from ingestion.adapters.intakes import append_document_event, read_outcome
-from ingestion.adapters.rereads import request_soon
+from ingestion.adapters.rereads import request_reread
 from ingestion.adapters.supplier_accounts import check_supplier_account
 from ingestion.adapters.trade_ledger import record_trades
 from ingestion.domain.archive import is_archived
@@ -187,7 +187,7 @@ class PgDocumentLeases:
                     await keep_proposal(conn, held, outcome)
                 outcome = replace(former, archive_path=former.archive_path or outcome.archive_path)
             elif not is_same or outcome.reason is ReviewReason.IBAN_NOT_ON_PAGE:
-                outcome = await check_supplier_account(conn, held["tenant_id"], outcome)
+                outcome = await check_supplier_account(conn, held["tenant_id"], outcome, former=former)
             # Read again to the same outcome: each result is repeated as it was, with the same event id, and nothing
             # else says that there was another reading.
             is_changed = outcome != former
@@ -214,9 +214,9 @@ class PgDocumentLeases:
             if is_changed:
                 await append_document_event(conn, document)
             if former is not None:
-                await settle_passwords(conn, lease.document_id, lease.password)
+                await forget_used_passwords(conn, lease.document_id, lease.password)
                 if held["review_decision"] is not None and not lease.is_decided and _needs_copy(lease, outcome):
-                    await request_soon(conn, lease.document_id)  # decided meanwhile: this reading did not know
+                    await request_reread(conn, lease.document_id)  # decided meanwhile: this reading did not know
             return outcome
 
     async def release_document(

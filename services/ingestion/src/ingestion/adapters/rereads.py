@@ -48,8 +48,16 @@ _MATCHING = """
       and ($8::timestamptz is null or created_at < $8)
       and ($9::text is null or replay_id is distinct from $9)
 """
-_COUNT = f"select count(*) {_MATCHING}"  # a constant
-_PAGE = f"select document_id, seq {_MATCHING} and seq > $10 order by seq limit $11"  # a constant
+# So many documents are looked at by one statement: what few of ten million match would run into its time limit, each
+# time that it is asked for again.
+_WINDOW = 50_000
+_FIND_WINDOW = """
+    select count(*) as count, max(seq) as last from (
+        select seq from ingestion.document where tenant_id = $1 and seq > $2 order by seq limit $3
+    ) as in_order
+"""
+_COUNT = f"select count(*) {_MATCHING} and seq > $10 and seq <= $11"  # a constant
+_PAGE = f"select document_id, seq {_MATCHING} and seq > $10 and seq <= $11 order by seq limit $12"  # a constant
 
 
 class PgRereads:
@@ -88,17 +96,30 @@ class PgRereads:
             return known is not None
 
     async def count_documents(self, tenant_id: str, wanted: RereadFilter, replay_id: str | None) -> int:
-        async with acquire_session(self._pool) as conn:
-            count: int = await conn.fetchval(_COUNT, *_filter_values(tenant_id, wanted, replay_id))
-            return count
+        values, found = _filter_values(tenant_id, wanted, replay_id), 0
+        after: int | None = -1
+        while after is not None:
+            async with acquire_session(self._pool) as conn:
+                last, following = await _find_window(conn, tenant_id, after)
+                found += await conn.fetchval(_COUNT, *values, after, last)
+                after = following
+        return found
 
     async def request_page(
         self, tenant_id: str, wanted: RereadFilter, replay_id: str, *, after: int, limit: int
     ) -> RereadPage:
         async with open_transaction(self._pool) as conn:
-            rows = await conn.fetch(_PAGE, *_filter_values(tenant_id, wanted, replay_id), after, limit)
+            last, following = await _find_window(conn, tenant_id, after)
+            rows = await conn.fetch(_PAGE, *_filter_values(tenant_id, wanted, replay_id), after, last, limit)
             requested = await _request(conn, [row["document_id"] for row in rows], replay_id)
-        return RereadPage(len(rows), requested, rows[-1]["seq"] if len(rows) == limit else None)
+        return RereadPage(len(rows), requested, rows[-1]["seq"] if len(rows) == limit else following)
+
+
+async def _find_window(conn: DatabaseSession, tenant_id: str, after: int) -> tuple[int, int | None]:
+    """The last of the documents that are looked at now, and behind which others follow; None: there are no others."""
+    (window,) = await conn.fetch(_FIND_WINDOW, tenant_id, after, _WINDOW)
+    last = after if window["last"] is None else window["last"]
+    return last, last if window["count"] == _WINDOW else None
 
 
 async def _find_document(conn: DatabaseSession, stored: AttachmentStored) -> str | None:
@@ -111,7 +132,7 @@ async def _find_document(conn: DatabaseSession, stored: AttachmentStored) -> str
     return document_id
 
 
-async def request_soon(conn: DatabaseSession, document_id: str) -> None:
+async def request_reread(conn: DatabaseSession, document_id: str) -> None:
     """Have a final document read as soon as a worker is free, in the transaction that gives a reason for it."""
     await conn.execute(_REQUEST_SOON, document_id)
     await conn.execute("select pg_notify($1, '')", Channel.DOCUMENT_DUE.value)

@@ -28,19 +28,20 @@ _LOCK = "select pg_advisory_xact_lock($1, $2)"
 _KNOWN = """
     with recursive account(iban) as (
         (select supplier_iban from ingestion.document
-         where tenant_id = $1 and {key} = $2 order by supplier_iban limit 1)
+         where tenant_id = $1 and {key} = $2{confirmed} order by supplier_iban limit 1)
         union all
         select (select supplier_iban from ingestion.document
-                where tenant_id = $1 and {key} = $2 and supplier_iban > account.iban order by supplier_iban limit 1)
+                where tenant_id = $1 and {key} = $2{confirmed} and supplier_iban > account.iban
+                order by supplier_iban limit 1)
         from account where account.iban is not null
     )
-    select exists (select from ingestion.document where tenant_id = $1 and {key} = $2 and supplier_iban = $3)
-               as has_account,
+    select exists (select from ingestion.document
+                   where tenant_id = $1 and {key} = $2{confirmed} and supplier_iban = $3) as has_account,
            array(select iban from account where iban is not null limit $4) as ibans
 """
-_KNOWN_BY_VAT = _KNOWN.format(key="supplier_vat_key")
-_KNOWN_BY_NAME = _KNOWN.format(key="supplier_name_key")
-_KNOWN_BY_LOOK = _KNOWN.format(key="supplier_look_key")
+_KEYS = ("supplier_vat_key", "supplier_name_key", "supplier_look_key")
+_KNOWN_BY = {key: _KNOWN.format(key=key, confirmed="") for key in _KEYS}
+_CONFIRMED_BY = {key: _KNOWN.format(key=key, confirmed=" and review_decision = 'confirmed'") for key in _KEYS}
 
 _LOCK_UNKEYED = """
     select document_id, extraction from ingestion.document
@@ -59,19 +60,22 @@ _WRITE_KEYS = """
 """
 
 
-async def check_supplier_account(conn: DatabaseSession, tenant_id: str, outcome: DocumentOutcome) -> DocumentOutcome:
+async def check_supplier_account(
+    conn: DatabaseSession, tenant_id: str, outcome: DocumentOutcome, *, former: DocumentOutcome | None = None
+) -> DocumentOutcome:
     """`iban_changed` where the account is new for a known supplier. In the transaction that makes the outcome the
-    document's, under the lock of its row, and before it is written."""
+    document's, under the lock of its row, and before it is written. `former` is what the document says until then."""
     account = await lock_supplier(conn, tenant_id, outcome)
     if account is None:
         return outcome
+    counts_for_itself = (
+        former is not None
+        and former.status is ResultStatus.COMPLETED
+        and find_supplier_account(former.extraction) == account
+    )
     known = [
-        await _find_known(conn, statement, tenant_id, key, account.iban)
-        for statement, key in (
-            (_KNOWN_BY_VAT, account.vat_key),
-            (_KNOWN_BY_NAME, account.name_key),
-            (_KNOWN_BY_LOOK, account.look_key),
-        )
+        await _find_known(conn, tenant_id, column, key, account.iban, of_anybody=counts_for_itself)
+        for column, key in zip(_KEYS, (account.vat_key, account.name_key, account.look_key), strict=True)
         if key is not None
     ]
     return require_known_account(outcome, known)
@@ -96,9 +100,16 @@ def _list_lock_numbers(tenant_id: str, account: SupplierAccount) -> Iterator[int
             yield int.from_bytes(digest[:4], "big", signed=True)
 
 
-async def _find_known(conn: DatabaseSession, statement: str, tenant_id: str, key: str, iban: str) -> KnownAccounts:
-    (row,) = await conn.fetch(statement, tenant_id, key, iban, MAX_KNOWN_IBANS)
-    return KnownAccounts(row["has_account"], tuple(row["ibans"]))
+async def _find_known(
+    conn: DatabaseSession, tenant_id: str, column: str, key: str, iban: str, *, of_anybody: bool
+) -> KnownAccounts:
+    """Those that people have confirmed, where there are any: what came first, and was completed without a person, may
+    have been sent by anybody in the supplier's name."""
+    for statements in (_KNOWN_BY,) if of_anybody else (_CONFIRMED_BY, _KNOWN_BY):
+        (row,) = await conn.fetch(statements[column], tenant_id, key, iban, MAX_KNOWN_IBANS)
+        if row["ibans"]:
+            return KnownAccounts(row["has_account"], tuple(row["ibans"]))
+    return KnownAccounts(has_account=False, ibans=())
 
 
 def build_supplier_keys(document: Any) -> tuple[str | None, str | None, str | None, str | None]:

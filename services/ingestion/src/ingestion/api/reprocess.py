@@ -57,7 +57,8 @@ class ReprocessRequest(BaseModel):
 
 
 class ReprocessAnswer(BaseModel):
-    """`matching`: all that match and were not asked for by this replay yet, with `dry_run`; else those of this page.
+    """`matching`: all that match and were not asked for by this replay yet, with `dry_run`; else those of this page,
+    which may be none while `next_cursor` has a value.
     `requested`: those of them that are read again; the others wait to be read already."""
 
     matching: int

@@ -16,7 +16,7 @@ from ingestion.adapters.event_tickets import PgEventTickets
 from ingestion.adapters.intakes import PgIntakeStore
 from ingestion.adapters.notify_listener import NotifyListener
 from ingestion.adapters.orders import PgPendingOrders
-from ingestion.adapters.page_drawer import PageDrawer
+from ingestion.adapters.page_drawer import ParserPageDrawer
 from ingestion.adapters.rereads import PgRereads
 from ingestion.adapters.reviews import PgReviews
 from ingestion.adapters.trades import PgTradeLedger
@@ -91,7 +91,7 @@ async def run(settings: DocumentsAPISettings, process: Process) -> None:
         web.include_router(build_password_router(PgDocumentCatalog(pool), passwords, keys))
         scratch = stack.enter_context(open_scratch_folder(Path(tempfile.gettempdir())))
         files = StoredDocumentBlobs(blobs, scratch=scratch)
-        pages = await stack.enter_async_context(PageDrawer(partial(open_page_pool, settings, scratch)))
+        pages = await stack.enter_async_context(ParserPageDrawer(partial(open_page_pool, settings, scratch)))
         web.include_router(build_page_images_router(PgDocumentCatalog(pool), files, pages, keys))
         recorder = AttachmentRecorder(PgIntakeStore(pool, outbox, utc_now), PgRereads(pool), files)
         uploader = DocumentUploader(PgManualUploads(pool), recorder, blobs, utc_now)

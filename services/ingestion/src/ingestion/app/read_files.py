@@ -93,13 +93,13 @@ class SecondReader:
     async def read_again(
         self, file: Path, profile: Profile, outcome: DocumentOutcome, transcript: Transcript
     ) -> DocumentOutcome:
-        document = _NamedFile(str(file), self.tenant_id, profile)
+        document = _FileIdentity(str(file), self.tenant_id, profile)
         fetched = FetchedFile(file, "", transcript.content_type)
         return await self.assistant.assist_outcome(document, fetched, outcome, transcript)
 
 
 @dataclass(frozen=True, slots=True)
-class _NamedFile:
+class _FileIdentity:
     document_id: str
     tenant_id: str
     profile: Profile

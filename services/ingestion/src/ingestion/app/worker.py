@@ -37,7 +37,7 @@ from ingestion.domain.lanes import LaneSchedule
 from ingestion.domain.order_matching import OrderTolerances
 from ingestion.handlers.archive_document import PDFArchiver
 from ingestion.handlers.assist_reading import ReadingAssistant
-from ingestion.handlers.learn_template import TemplateTeacher
+from ingestion.handlers.learn_template import TemplateLearner
 from ingestion.handlers.process_document import DocumentProcessor
 from ingestion.handlers.record_attachment import AttachmentRecorder
 from ingestion.ports.blobs import DocumentBlobs
@@ -138,7 +138,7 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
             _start_trade_loops(tasks, settings, pool, outbox, listener, stopping)
             tasks.create_task(run_backlog_report(leases, stopping))
             _start_housekeeping(tasks, settings, pool, blob_store, events, stopping)
-            tasks.create_task(run_lessons(TemplateTeacher(templates, templates, blobs, open_readers), stopping))
+            tasks.create_task(run_lessons(TemplateLearner(templates, templates, blobs, open_readers), stopping))
             for number in range(loops):
                 schedule = LaneSchedule(number, loops)
                 tasks.create_task(run_document_worker(processor, leases, listener, stopping, schedule))

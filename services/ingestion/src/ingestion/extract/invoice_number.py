@@ -17,6 +17,7 @@ def find_invoice_number(page: Sequence[TextLine]) -> str | None:
         or _find_number_with_date(page)
         or _find_number_in_headline(page)
         or find_first_parsed(iter(behind), _parse_number_like_a_date)
+        or find_first_parsed(iter(behind), _parse_single_digit)
     )
 
 
@@ -42,7 +43,7 @@ def _find_number_in_headline(page: Sequence[TextLine]) -> str | None:
     for text in cells:
         if (match := labels.HEADLINE.match(text)) and (number := _parse_number(text[match.end() :])):
             return number
-    if any(labels.BARE_DOCUMENT.match(text) for text in cells[:10]):
+    if any(labels.BARE_DOCUMENT.match(text) for text in cells):
         for text in cells[:15]:
             if (match := labels.BARE_NUMBER_SIGN.match(text)) and (number := _parse_number(text[match.end() :])):
                 return number
@@ -102,4 +103,10 @@ def _is_date(text: str) -> bool:
 def _parse_number_like_a_date(text: str) -> str | None:
     """`Faktura nr 15/03/2026`: the fifteenth of March 2026 by its looks, the fifteenth of that month by its count."""
     match = re.match(r"\s*:?\s*(\d{1,5}/\d{1,2}/\d{4})(?!\S)", text)
+    return match[1] if match else None
+
+
+def _parse_single_digit(text: str) -> str | None:
+    """`Fattura n. 8 del 14/07/2026`: who writes few invoices counts from one."""
+    match = re.match(r"\W*(\d)(?:\s*$|\s+(?=(?i:vom|von|dated?|of|du|van|z\s+dnia|del|dne)\b))", text)
     return match[1] if match else None

@@ -106,13 +106,25 @@ REMINDER_TITLE = match_any(
     r"\b(?:payment\s+reminder|reminder|dunning|final\s+notice|zahlungserinnerung|mahnung|lettre\s+de\s+relance|rappel\s+de\s+paiement|aanmaning|betalingsherinnering|recordatorio\s+de\s+pago|sollecito\s+di\s+pagamento|aviso\s+de\s+pagamento\s+em\s+atraso|rykker|betalningspåminnelse|upom[íi]nka|ponaglenie)\b"
 )
 # As a headline: an invoice may say `Reminder: …`, and tell what a reminder costs.
-REMINDER_HEADLINE = re.compile(
-    r"^\W*(?:(?:\d{1,2}\s?(?:\.|e|er|ère|ème|a|ª|º|st|nd|rd|th)?|first|second|third|final|last|erste|zweite|dritte|letzte"
-    r"|premi[eè]re?|deuxi[eè]me|derni[eè]re?|primer|segundo|primo|secondo|ultimo|eerste|tweede|laatste|pierwsze|ostateczne)\s{1,3})?"
-    r"(?:(?:payment\s+)?reminder|dunning\s+(?:letter|notice)|final\s+notice|zahlungserinnerung|mahnung|(?:lettre\s+de\s+)?relance"
-    r"|rappel|(?:betalings)?herinnering|aanmaning|recordatorio\s+de\s+pago|sollecito|aviso\s+de\s+pagamento\s+em\s+atraso"
-    r"|rykker|(?:betalnings)?påminnelse|upom[íi]nka|ponaglenie|wezwanie\s+do\s+zap[łl]aty)\b[^:]{0,70}$",
-    re.IGNORECASE,
+_DUNNING = (
+    r"(?:(?:payment\s+)?reminder|dunning\s+(?:letter|notice)|final\s+(?:notice|demand)|letter\s+before\s+action|overdue\s+notice"
+    r"|zahlungserinnerung|mahnung|mahnschreiben|(?:lettre\s+de\s+)?relance|rappel|mise\s+en\s+demeure"
+    r"|(?:betalings)?herinnering|aanmaning|sommatie|recordatorio\s+de\s+pago|requerimiento\s+de\s+pago|sollecito|diffida"
+    r"|aviso\s+de\s+pagamento\s+em\s+atraso|rykker\w{0,12}|inkasso(?:varsel|krav|brev)?|(?:betalnings)?påminnelse"
+    r"|upom[íi]nka|výzva\s+k\s+(?:úhradě|zaplacení)|ponaglenie|wezwanie\s+do\s+zap[łl]aty)"
+)
+_HOW_OFTEN = (
+    r"(?:\d{1,2}\s?(?:\.|e|er|ère|ème|a|ª|º|st|nd|rd|th)?|first|second|third|final|last|friendly|formal|erste|zweite|dritte|letzte|letztmalige"
+    r"|außergerichtliche|freundliche|premi[eè]re?|deuxi[eè]me|derni[eè]re?|primer|segundo|último|primo|secondo|ultimo|formale|eerste|tweede|laatste"
+    r"|pierwsze|drugie|ostateczne|przedsądowe|první|druhá|poslední|předžalobní|første|anden|sista|andra)"
+)
+# As a headline: an invoice may say `Reminder: …`, and tell what a reminder costs.
+REMINDER_HEADLINE = re.compile(rf"^\W*(?:{_HOW_OFTEN}\s{{1,3}}){{0,2}}{_DUNNING}\b[^:]{{0,70}}$", re.IGNORECASE)
+# What is asked for because an invoice was not paid in time, as a row with its amount.
+DELAY_FEE = match_any(
+    r"^\W*(?:late\s+(?:payment\s+)?(?:fee|charge|interest)|reminder\s+fee|interest\s+on\s+arrears|mahn(?:gebühr|kosten|spesen)\w{0,2}|verzugszins\w{0,2})\b",
+    r"^\W*(?:pénalités?\s+de\s+retard|intérêts?\s+de\s+retard|frais\s+de\s+(?:rappel|relance)|intereses?\s+de\s+demora|interessi\s+di\s+mora)\b",
+    r"^\W*(?:aanmaningskosten|incassokosten|wettelijke\s+rente|juros\s+de\s+mora|odsetki|úrok\w?\s+z\s+prodlení|rykkergebyr|påminnelseavgift|dröjsmålsränta)\b",
 )
 # The subject of a letter.
 REMINDER_SUBJECT = re.compile(

@@ -25,7 +25,7 @@ def find_other_title(page: Sequence[TextLine]) -> OtherTitle | None:
     head = page[: max(12, len(page) // 3)]
     if _is_reminder(head):
         return OtherTitle.REMINDER
-    titles = list(_list_titles(head))
+    titles = list(list_titles(head))
     if any(map(labels.PROFORMA_TITLE.match, titles)) and not any(map(labels.BARE_DOCUMENT.match, titles)):
         return OtherTitle.PROFORMA
     if any(map(labels.HEADLINE.match, titles)) or any(map(labels.INVOICE_NUMBER.search, titles)):
@@ -37,11 +37,20 @@ def find_other_title(page: Sequence[TextLine]) -> OtherTitle | None:
     return OtherTitle.STATEMENT if is_open else None
 
 
+def asks_for_delay(page: Sequence[TextLine]) -> bool:
+    """Whether a row asks for what a delay costs, and nothing calls itself an invoice: a reminder by another title."""
+    titles = list_titles(page[: max(12, len(page) // 3)])
+    return not any(map(labels.HEADLINE.match, titles)) and any(
+        kind_words.DELAY_FEE.search(line.cells[0].text) and any(values.is_money(cell.text) for cell in line.cells[1:])
+        for line in page
+    )
+
+
 def begins_again_as_invoice(page: Sequence[TextLine]) -> bool:
     """Whether a later page is one: a reminder may have the invoice behind it."""
     for number in sorted({line.page for line in page})[1:]:
         own = [line for line in page if line.page == number]
-        is_named = any(map(labels.HEADLINE.match, _list_titles(own[:_LINES_OF_HEAD])))
+        is_named = any(map(labels.HEADLINE.match, list_titles(own[:_LINES_OF_HEAD])))
         if is_named and any(values.is_money(line.text) for line in own):
             return True
     return False
@@ -58,5 +67,5 @@ def _is_reminder(head: Sequence[TextLine]) -> bool:
     return False
 
 
-def _list_titles(lines: Sequence[TextLine]) -> Iterator[str]:
+def list_titles(lines: Sequence[TextLine]) -> Iterator[str]:
     return (cell.text for line in lines if len(line.cells) <= _CELLS_OF_TITLE for cell in line.cells)

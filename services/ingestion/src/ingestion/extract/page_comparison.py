@@ -21,6 +21,8 @@ from ingestion.extract.tax_ids import compare_tax_ids
 # A page of these cannot be held against anything.
 _PAGE_IS_NOT_SHOWN = frozenset({ReviewReason.NO_TEXT_LAYER, ReviewReason.TEXT_GARBLED, ReviewReason.FORM_NOT_READ})
 
+_MIN_SHARE_OF_NUMBER = 0.6  # of the page's, that the XML's has
+
 
 def find_reason_for_no_comparison(invoice: Invoice, transcript: Transcript) -> ReviewReason | None:
     """Why the page says nothing of this invoice: it is a picture, say, or there is none."""
@@ -79,6 +81,12 @@ def _list_missing_values(invoice: Invoice, transcript: Transcript, page: Sequenc
 
 def _list_other_values(invoice: Invoice, printed: Invoice) -> Iterator[str]:
     """Fields that the page names, and names otherwise."""
+    number, printed_number = (
+        _strip_punctuation(text or "") for text in (invoice.invoice_number, printed.invoice_number)
+    )
+    # `1` and `2026` stand in many numbers. Without its prefix it may be the same one.
+    if number and number in printed_number and len(number) < _MIN_SHARE_OF_NUMBER * len(printed_number):
+        yield "invoice_number"
     if invoice.currency and printed.currency and invoice.currency != printed.currency:
         yield "currency"
     if invoice.vat_id and printed.vat_id and not compare_tax_ids(invoice.vat_id, printed.vat_id):

@@ -46,8 +46,10 @@ def find_totals(page: Sequence[TextLine], currency: str | None = None) -> Invoic
     candidates = _Candidates(
         sure=_drop_repeats(_find_labelled_amounts(own, labels.TOTAL_GROSS)),
         maybe=_drop_repeats(_find_labelled_amounts(own, labels.TOTAL_GROSS_MAYBE)),
-        nets=_drop_repeats(_find_labelled_amounts(own, labels.TOTAL_NET)),
-        taxes=_drop_repeats(_find_labelled_amounts(own, labels.TOTAL_TAX, unless=labels.NOT_A_TAX_AMOUNT)),
+        nets=_drop_repeats(_find_labelled_amounts(own, labels.TOTAL_NET, with_sums=True)),
+        taxes=_drop_repeats(
+            _find_labelled_amounts(own, labels.TOTAL_TAX, unless=labels.NOT_A_TAX_AMOUNT, with_sums=True)
+        ),
         due=_drop_repeats(_find_labelled_amounts(own, labels.AMOUNT_DUE)),
     )
     totals = next(_list_confirmed(own, candidates), None) or _find_unconfirmed(own, candidates)
@@ -113,7 +115,7 @@ def list_labelled_ends(page: Sequence[TextLine], label: re.Pattern[str]) -> list
             if match is None:
                 continue
             texts = [cell.text[match.end() :], *(other.text for other in line.cells[number + 1 :])]
-            amounts = [amount for text in texts if values.is_money(text) for amount in values.find_amounts(text)]
+            amounts = [amount for text in texts for amount in values.find_money(text)]
             found += amounts[-1:] or _find_column_total(page, index, cell)
     return _drop_repeats(iter(found))[:_MAX_DEDUCTIONS]
 
@@ -130,7 +132,18 @@ def _find_unconfirmed(page: Sequence[TextLine], candidates: _Candidates) -> Invo
         return InvoiceTotals()
     if gross is not None and candidates.taxes and not any(candidates.taxes):
         return InvoiceTotals(gross, gross, Decimal("0.00"))
+    tax = _get_only_amount(list_labelled_ends(page, labels.TAX_CONTAINED))
+    if gross is not None and tax is not None and _has_usual_rate(gross, tax):
+        return InvoiceTotals(gross, gross - tax, tax)
     return InvoiceTotals(gross)
+
+
+def _has_usual_rate(gross: Decimal, tax: Decimal) -> bool:
+    """Whether a tax that the total contains is a whole or half percentage of the rest, as rates of Europe are."""
+    if not 0 < tax < gross / 3:
+        return False
+    rate = (200 * tax / (gross - tax)).to_integral_value() / 200
+    return abs((gross - tax) * rate - tax) <= _CENT
 
 
 def _list_deductions(page: Sequence[TextLine]) -> list[Decimal]:
@@ -178,19 +191,24 @@ def _find_rows_that_add_up(page: Sequence[TextLine]) -> Iterator[tuple[InvoiceTo
 
 
 def _add_sums_of_pairs(taxes: Sequence[Decimal]) -> list[Decimal]:
-    """The taxes of two rates are sometimes not added up on the page."""
+    """The taxes of two rates, or all of several, are sometimes not added up on the page."""
     taxes = taxes[:_MAX_CANDIDATES]
-    return [*taxes, *(a + b for number, a in enumerate(taxes) for b in taxes[number + 1 :])]
+    return [*taxes, *(a + b for number, a in enumerate(taxes) for b in taxes[number + 1 :]), sum(taxes, Decimal(0))]
 
 
 def _find_labelled_amounts(
-    page: Sequence[TextLine], label: re.Pattern[str], unless: re.Pattern[str] | None = None
+    page: Sequence[TextLine], label: re.Pattern[str], unless: re.Pattern[str] | None = None, *, with_sums: bool = False
 ) -> Iterator[Decimal]:
+    """With the sums of columns too, where a summary of several rates has no row that adds them up."""
     for index, line in enumerate(page):
         for number, cell in enumerate(line.cells):
             match = label.search(cell.text)
             if match and not (unless and unless.search(cell.text)):
-                yield from _find_amounts_at(page, index, number, match.end())
+                found = _find_amounts_at(page, index, number, match.end())
+                yield from found
+                column = _list_column(page, index, cell) if with_sums else []
+                if len(column) > 1 and found == column[-1:]:
+                    yield sum(column, Decimal(0))
 
 
 def _find_amounts_at(page: Sequence[TextLine], index: int, number: int, end: int) -> list[Decimal]:
@@ -209,7 +227,7 @@ def _find_amounts_at(page: Sequence[TextLine], index: int, number: int, end: int
         # A row of net, tax and gross in columns names none of them; its column heads do.
         return right[-1:] if len(right) <= 2 else []
     rest = cell.text[end:]
-    if values.is_money(rest) and (inside := values.find_amounts(rest)):
+    if inside := values.find_money(rest):
         return inside[-1:]
     return _find_column_total(page, index, cell)
 
@@ -220,6 +238,10 @@ def _is_currency_or_rate(text: str) -> bool:
 
 def _find_column_total(page: Sequence[TextLine], index: int, head: TextCell) -> list[Decimal]:
     """The bottom of a column under its head: the total row stands below those of the rates."""
+    return _list_column(page, index, head)[-1:]
+
+
+def _list_column(page: Sequence[TextLine], index: int, head: TextCell) -> list[Decimal]:
     found: list[Decimal] = []
     top = page[index].top
     for line in page[index + 1 : index + 10]:
@@ -233,7 +255,7 @@ def _find_column_total(page: Sequence[TextLine], index: int, head: TextCell) -> 
             if overlaps and amount is not None and values.is_money(cell.text):
                 found.append(amount)
                 top = line.top
-    return found[-1:]
+    return found
 
 
 def _drop_repeats(amounts: Iterator[Decimal]) -> list[Decimal]:

@@ -50,7 +50,8 @@ class RereadFilter:
 
 @dataclass(frozen=True, slots=True)
 class RereadPage:
-    """`next_after` is where the next page begins, None after the last one."""
+    """`next_after` is where the next page begins, None after the last one. A page may match nothing and have another
+    behind it: only so many documents are looked at for each."""
 
     matching: int
     requested: int

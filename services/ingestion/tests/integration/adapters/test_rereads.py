@@ -8,6 +8,7 @@ import pytest
 from ingestion_fakes import build_record
 from ingestion_site import DONE, Ingestion
 
+from ingestion.adapters import rereads
 from ingestion.domain.document import DocumentOutcome
 from ingestion.domain.lanes import Lane
 from ingestion.domain.reasons import DocumentSkipReason, ReviewReason
@@ -171,6 +172,25 @@ async def test_pages_ask_for_each_matching_document_once_and_only_of_the_tenant(
     claimed = [(await site.claim_document()).document_id for _ in ours]
     assert sorted(claimed) == sorted(ours)
     assert await site.leases.claim_document() is None
+
+
+async def test_what_few_documents_match_is_looked_for_some_documents_at_a_time(
+    site: Ingestion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rereads, "_WINDOW", 2)
+    for number in range(4):
+        await finish_document(site, number=number)
+    await finish_document(site, SKIPPED, number=4)
+    wanted = RereadFilter(reason="not_an_invoice")
+    pages, after = [], -1
+    while True:
+        page = await site.rereads.request_page("acme", wanted, "r1", after=after, limit=2)
+        pages.append((page.matching, page.requested))
+        if page.next_after is None:
+            break
+        after = page.next_after
+    assert pages == [(0, 0), (0, 0), (1, 1)]
+    assert await site.rereads.count_documents("acme", RereadFilter(), None) == 5
 
 
 @pytest.mark.parametrize(

@@ -78,9 +78,33 @@ async def test_a_new_account_is_known_once_a_person_confirms_it(site: Ingestion)
     await decide(site, changed, ReviewAction.CONFIRM)
     assert await read_state(site, changed) == KNOWN
     assert await read_state(site, await finish_document(site, "next", read_invoice(NEW))) == KNOWN
-    assert await read_state(site, await finish_document(site, "old", read_invoice(OLD))) == KNOWN
+    # Which of two is right nobody but a person can say: of the one that came first nobody has said it yet.
+    old = await finish_document(site, "old", read_invoice(OLD))
+    assert await read_state(site, old) == ("needs_review", "iban_changed", [NEW])
+    await decide(site, old, ReviewAction.CONFIRM)
+    assert await read_state(site, await finish_document(site, "older", read_invoice(OLD))) == KNOWN
     newer = await finish_document(site, "newer", read_invoice(NEWER))
     assert await read_state(site, newer) == ("needs_review", "iban_changed", [OLD, NEW])
+
+
+async def test_whoever_came_first_in_a_suppliers_name_is_not_paid_beside_the_one_that_a_person_confirmed(
+    site: Ingestion,
+) -> None:
+    """A small invoice, sent before the supplier's first one, would make its sender's account known for ever."""
+    first = await finish_document(site, "forged", read_invoice(NEWER))
+    assert await read_state(site, first) == KNOWN
+    real = await finish_document(site, "real", read_invoice(OLD))
+    assert await read_state(site, real) == ("needs_review", "iban_changed", [NEWER])
+    await decide(site, real, ReviewAction.CONFIRM)
+    forged = await finish_document(site, "forged again", read_invoice(NEWER))
+    assert await read_state(site, forged) == ("needs_review", "iban_changed", [OLD])
+    assert await read_state(site, await finish_document(site, "real again", read_invoice(OLD))) == KNOWN
+    # What stands is not put in doubt by a reader that reads more of it, or by who corrects something else.
+    whole = {"invoice_number": "9", "issue_date": "2026-04-01", "currency": "EUR", "total_gross": "19.00"}
+    await read_again(site, first, read_invoice(NEWER, **whole), "r1")
+    assert await read_state(site, first) == KNOWN
+    await decide(site, first, ReviewAction.CORRECT, invoice_number="10")
+    assert await read_state(site, first) == KNOWN
 
 
 async def test_a_document_that_is_read_again_changes_nothing(site: Ingestion) -> None:

@@ -19,6 +19,8 @@ def dates(*rows: str) -> tuple[str, str]:
         "Zahlungsbedingungen: bis zum 10.04.2026 2,00 % Skonto, bis zum 20.04.2026 ohne Abzug",
         "Please transfer the amount to our account by 20 April 2026.",
         "Merci de régler cette facture au plus tard le 20/04/2026.",
+        "Sposób zapłaty: przelew 14 dni, termin: 2026-04-20",
+        "Terms of payment: net 30 days, 2026-04-20",
         "Wij verzoeken u het bedrag voor 20 april 2026 over te maken.",
     ],
 )
@@ -46,3 +48,11 @@ def test_where_accounts_have_an_iban_the_day_stands_first() -> None:
 def test_words_behind_a_label_belong_to_it() -> None:
     assert dates("Invoice date / Delivery date   12 February 2026")[0] == "2026-02-12"
     assert dates("Fecha emisión factura:   08 de abril de 2026")[0] == "2026-04-08"
+
+
+@pytest.mark.parametrize(
+    "label",
+    ["Due", "Vervaldag", "Betalingsdato", "Payable jusqu'au", "Oss tillhanda senast", "Płatność do", "Pagável até"],
+)
+def test_the_due_date_has_many_names(label: str) -> None:
+    assert dates("Invoice 17", "Issued   2026-03-30", f"{label}   2026-04-20") == ("2026-03-30", "2026-04-20")

@@ -23,12 +23,29 @@ TOTALS = ["Net   100.00 €", "VAT 20%   20.00 €", "Total   120.00 €"]
         "2e rappel",
         "Sollecito di pagamento",
         "Wezwanie do zapłaty",
+        "PRZEDSĄDOWE WEZWANIE DO ZAPŁATY",
+        "Letzte außergerichtliche Mahnung",
+        "Mise en demeure",
+        "Inkassokrav",
+        "Rykkerskrivelse nr. 2",
     ],
 )
 def test_what_a_reminder_asks_for_is_no_total_of_an_invoice(title: str) -> None:
     reminder = Transcript.from_rows(["Muster GmbH", title, *TABLE, "Mahngebühr   5,00 €", "Gesamtbetrag   2.203,44 €"])
     assert not is_invoice(reminder)
     assert read_invoice(reminder)[0].total_gross is None
+
+
+def test_what_a_delay_costs_is_asked_for_by_no_invoice() -> None:
+    rows = ["Kowal Sp. z o.o.", "Faktura nr   Kwota", "FV 77/03/2026   4 920,00 zł", "Odsetki ustawowe   88,12 zł"]
+    total = "Razem do zapłaty: 5 008,12 zł"
+    assert read_invoice(Transcript.from_rows(["Kowal", "Pismo", "", *rows[2:], total]))[0].total_gross is None
+    assert read_invoice(Transcript.from_rows(["Faktura nr 7/2026", *rows[2:], total]))[0].total_gross is not None
+
+
+def test_a_row_of_a_statement_names_an_invoice_and_is_no_title() -> None:
+    rows = ["Data   Documento   Scadenza   Dare   Saldo", "10/04/2026   Fattura 311   31/05/2026   1.220,00   1.220,00"]
+    assert not is_invoice(Transcript.from_rows(["Colorificio S.r.l.", "ESTRATTO CONTO CLIENTE al 30/06/2026", *rows]))
 
 
 @pytest.mark.parametrize(
@@ -98,6 +115,7 @@ def test_a_statement_of_what_is_open_is_no_invoice_and_a_bill_that_is_called_one
         "Nabídka č. 8",
         "Albarán",
         "Kostenvoranschlag",
+        "Offene-Posten-Liste per 30.06.2026",
     ],
 )
 def test_an_offer_an_order_and_a_delivery_are_no_invoice_in_any_language(title: str) -> None:

@@ -115,6 +115,21 @@ def test_an_account_that_agrees_with_the_xml_in_small_print_alone_contradicts_th
     assert find_contradictions(read_xml(CII()), small)["iban"] == "DE02120300000000202051"
 
 
+@pytest.mark.parametrize(
+    ("xml", "page", "differs"),
+    [
+        ("1", "RE-2026-17", True),
+        ("2026", "RE-2026-17", True),
+        ("2026-17", "RE-2026-17", False),
+        ("RE-2026-17", "RE-2026-17", False),
+    ],
+)
+def test_a_number_that_is_only_a_piece_of_the_pages_number_is_another_one(xml: str, page: str, differs: bool) -> None:
+    """An invoice that is sent again with another number in its XML would not be like the first one, and paid twice."""
+    text = PAGE.replace("RE-1", page)
+    assert ("invoice_number" in differing(text, CII(number=xml))) is differs
+
+
 def test_a_page_that_leaves_something_out_contradicts_nothing() -> None:
     assert compared(CII(due=None, iban=None), CII()) == []
 

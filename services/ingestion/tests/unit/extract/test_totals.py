@@ -154,6 +154,39 @@ def test_a_sum_that_makes_another_printed_amount_with_the_tax_is_the_net_total()
     )
 
 
+def test_a_number_in_a_sentence_that_speaks_of_the_total_is_no_total() -> None:
+    sentence = "Der Rechnungsbetrag wird am 15.05.2026 von Ihrem Konto **** 4711 abgebucht."
+    assert read(f"Zu zahlender Betrag   46,49 €\n{sentence}") == totals("46.49")
+
+
+def test_the_tax_that_a_total_contains_leaves_the_net_if_its_rate_is_a_usual_one() -> None:
+    assert read("Totalt   618,00 kr\nvarav moms   123,60 kr") == totals("618.00", "494.40", "123.60")
+    assert read("Totalt   618,00 kr\nvarav moms   99,99 kr") == totals("618.00")
+
+
+def test_the_taxes_of_many_rates_are_added_up() -> None:
+    taxes = "IVA 4%   24,80€\nREC. EQUIV. 0,5%   3,10€\nIVA 10%   14,00€\nREC. EQUIV. 1,4%   1,96€"
+    assert read(f"BASE IMPONIBLE   760,00€\n{taxes}\nTOTAL   803,86€") == totals("803.86", "760.00", "43.86")
+
+
+def test_a_summary_of_several_rates_may_have_no_row_that_adds_them_up() -> None:
+    table = "TVA        HT           TVA          TTC\n10 %       218,18       21,82        240,00"
+    table += "\n0 %        4,40         0,00         4,40"
+    assert read(f"{table}\nTotal TTC   244,40 €") == totals("244.40", "222.58", "21.82")
+
+
+@pytest.mark.parametrize(
+    "label", ["Gutschriftbetrag EUR", "TOTAL (IVA incl.)", "TOTALE BOLLETTA", "TOTAL DOCUMENTO", "Zu zahlender Betrag"]
+)
+def test_the_total_has_many_names(label: str) -> None:
+    assert read(f"{label}   701,15") == totals("701.15")
+
+
+def test_a_final_total_below_a_column_is_not_of_it() -> None:
+    table = "Základ           DPH\n10 000,00        2 100,00\nK úhradě       12 100,00 Kč"
+    assert read(table) == totals("12100.00", "10000.00", "2100.00", "12100.00")
+
+
 def test_what_is_given_back_has_the_sign_of_its_total() -> None:
     text = "Total HT   -112,00\nTVA   -22,40\nTotal TTC   -134,40\nReste à payer   134,40"
     assert read(text) == totals("-134.40", "-112.00", "-22.40", "-134.40")
@@ -168,4 +201,4 @@ def test_amounts_in_another_currency_are_no_totals() -> None:
 
 def test_the_sums_of_two_taxes_are_those_of_a_bounded_number_of_them() -> None:
     """Of the thousands that a page may name, each with each, memory had no room."""
-    assert len(_add_sums_of_pairs([Decimal(number) for number in range(2000)])) == 12 + 12 * 11 // 2
+    assert len(_add_sums_of_pairs([Decimal(number) for number in range(2000)])) == 12 + 12 * 11 // 2 + 1

@@ -162,3 +162,19 @@ def test_months_are_known_by_their_names_in_more_languages(text: str, day: tuple
     found = written.resolve_date(day_first=None)
     assert found is not None
     assert (found.year, found.month, found.day) == day
+
+
+def test_an_account_of_a_bank_that_is_on_no_list_is_one_if_its_check_digits_are_right() -> None:
+    assert list(values.find_ibans("op BE68 5390 0754 7034 met vermelding")) == ["BE68539007547034"]
+    assert list(values.find_ibans("op BE68 5390 0754 7035 met vermelding")) == []
+
+
+def test_money_is_written_with_its_cents_whatever_dates_stand_beside_it() -> None:
+    text = "wird am 15.05.2026 von Ihrem Konto 4711 abgebucht: 46,49 €"
+    assert [str(amount) for amount in values.find_money(text)] == ["46.49"]
+
+
+@pytest.mark.parametrize("written", ["14-Mar-26", "14/Mar/26", "14-Mar-2026"])
+def test_a_month_by_name_may_stand_between_two_numbers(written: str) -> None:
+    (found,) = values.find_dates(written)
+    assert str(found.resolve_date(day_first=None)) == "2026-03-14"

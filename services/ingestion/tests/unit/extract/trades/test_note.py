@@ -529,7 +529,7 @@ def test_a_trade_that_was_read_off_a_picture_with_doubt_is_for_a_person() -> Non
         ),
     )
     answers: list[Any] = [note.extract_trades(BytesIO(orjson.dumps(text.to_json())), {}) for text in (page, blurred)]
-    assert [(answer["unseen"], answer["reader"]) for answer in answers] == [
+    assert [(answer["review_reason"], answer["reader"]) for answer in answers] == [
         (None, "trade-rules/2"),
         ("ocr_uncertain", "ocr+trade-rules/2"),
     ]
