@@ -49,10 +49,6 @@ class EvidenceBox:
         return cls(name, page, x, y, width, height)
 
 
-<<<<<<< HEAD
-def build_evidence_view(boxes: list[Mapping[str, Any]], pages_not_read: list[int]) -> dict[str, Any]:
-    return {"unit": "pt", "origin": "top_left", "boxes": boxes, "pages_not_read": pages_not_read}
-=======
 @dataclass(frozen=True, slots=True)
 class PageImage:
     """A PNG. Boxes of `evidence` fit on it times `pixels_per_point`."""
@@ -61,7 +57,5 @@ class PageImage:
     pixels_per_point: float
 
 
-def build_evidence_view(boxes: list[Mapping[str, Any]] | None) -> dict[str, Any] | None:
-    """None where nothing was read, or by a reader that did not say where."""
-    return None if boxes is None else {"unit": "pt", "origin": "top_left", "boxes": boxes}
->>>>>>> main
+def build_evidence_view(boxes: list[Mapping[str, Any]], pages_not_read: list[int]) -> dict[str, Any]:
+    return {"unit": "pt", "origin": "top_left", "boxes": boxes, "pages_not_read": pages_not_read}
