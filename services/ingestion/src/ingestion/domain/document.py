@@ -97,6 +97,8 @@ class DocumentOutcome:
     archive_path: str | None = None
     # Where the values stand; another reading that says the same of other places says the same.
     boxes: tuple[EvidenceBox, ...] = field(default=(), compare=False, repr=False)
+    # Pages (from 0) of which nothing was read, or not all.
+    pages_not_read: tuple[int, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         if self.status not in FINAL_STATUSES:

@@ -208,7 +208,7 @@ class DocumentProcessor:
             return reading.outcome
         # The parser process was given back: a model's answer takes longer than many documents.
         assisted = await self._assistant.assist_outcome(lease, file, reading.outcome, reading.transcript)
-        assisted = replace(assisted, boxes=reading.outcome.boxes)
+        assisted = replace(assisted, boxes=reading.outcome.boxes, pages_not_read=reading.outcome.pages_not_read)
         return self._router.require_confidence(assisted, lease.doc_source_id)
 
     def _bind_templates(self, lease: DocumentLease) -> TenantTemplates | None:
