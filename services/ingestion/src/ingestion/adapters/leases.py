@@ -152,6 +152,7 @@ class PgDocumentLeases:
                 former=read_outcome(document) if is_reread else None,
                 password=password,
                 is_decided=document["review_decision"] is not None,
+                lane=lane,
             )
 
     async def _claim_in_turn(self, conn: DatabaseSession, lane: Lane, token: UUID) -> asyncpg.Record | None:
