@@ -35,8 +35,8 @@ from ingestion.adapters.reviews import PgReviews
 from ingestion.adapters.word_search import find_word_matches
 from mailroom_common.postgres import open_pool
 
-LONGEST_MS = 1000.0
-MOST_SORTED = 20_000  # rows; a page that sorts more sorts a tenant
+LONGEST_MS = 1000.0  # as `word_search` has it; the last step may take as long again
+MAX_SORTED = 262_144  # rows: what a word search may have in one step
 
 
 class RecordingSession:
@@ -92,7 +92,7 @@ async def read_plans(conn: asyncpg.Connection, statements: list[tuple[str, list[
     nodes = [node for plan in plans for node in list_nodes(plan)]
     scans = {f"ALL OF {node['Relation Name']}" for node in nodes if node["Node Type"] == "Seq Scan"}
     sorted_rows = [plan["Actual Rows"] for node in nodes if node["Node Type"] == "Sort" for plan in node["Plans"]]
-    sorts = {f"SORT OF {rows:.0f}" for rows in sorted_rows if rows > MOST_SORTED}
+    sorts = {f"SORT OF {rows:.0f}" for rows in sorted_rows if rows > MAX_SORTED}
     return Cost(
         statements=len(statements),
         blocks=sum(int(plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]) for plan in plans),
@@ -101,39 +101,48 @@ async def read_plans(conn: asyncpg.Connection, statements: list[tuple[str, list[
     )
 
 
-async def time_call(call: Callable[[], Awaitable[Any]], rounds: int) -> tuple[float, float, Any]:
-    """p50 and p95 in milliseconds, as a caller sees them, and the last answer. The first round fills the memory."""
-    times = []
+Call = Callable[[], Awaitable[Any]]
+
+
+async def time_call(call: Call, yardstick: Call, rounds: int) -> tuple[float, float, float, Any]:
+    """p50 of the yardstick in milliseconds, p50 and p95 of the call as ratios to it, and the last answer.
+
+    In turns, so that other work on the machine makes both slower. The first round fills the memory.
+    """
+    of_call: list[float] = []
+    of_yardstick: list[float] = []
     for _ in range(rounds + 1):
-        began = time.perf_counter()
-        answer = await call()
-        times.append((time.perf_counter() - began) * 1000)
-    ordered = sorted(times[1:])
-    return median(ordered), ordered[min(len(ordered) - 1, int(len(ordered) * 0.95))], answer
+        for times, timed in ((of_yardstick, yardstick), (of_call, call)):
+            began = time.perf_counter()
+            answer = await timed()
+            times.append((time.perf_counter() - began) * 1000)
+    ordered, one_ms = sorted(of_call[1:]), median(of_yardstick[1:])
+    p95 = ordered[min(len(ordered) - 1, int(len(ordered) * 0.95))]
+    return one_ms, median(ordered) / one_ms, p95 / one_ms, answer
 
 
 async def measure(pool: asyncpg.Pool, conn: asyncpg.Connection, documents: int, rounds: int) -> bool:
     """False where a plan is none that may stay."""
     catalog, is_good = PgDocumentCatalog(pool), True
     document_id = await conn.fetchval(FIND_ID)
-    one_ms, one_p95, _ = await time_call(lambda: catalog.find_document(BIG_TENANT, document_id), rounds)
-    print(f"one document by its id: p50 {one_ms:.2f} ms, p95 {one_p95:.2f} ms; the ratios are to p50")
+    one = partial(catalog.find_document, BIG_TENANT, document_id)
     outbox: Any = None  # of decisions; none is made
     reviews = PgReviews(pool, outbox, lambda: datetime.now(UTC))
-    listing = partial(reviews.list_history, BIG_TENANT, document_id, before=None, limit=100)
-    versions_ms, versions_p95, _ = await time_call(listing, rounds)
-    print(f"its versions: {versions_ms / one_ms:.1f} {versions_p95 / one_ms:.1f}")
+    history = partial(reviews.list_history, BIG_TENANT, document_id, before=None, limit=100)
+    one_ms, p50, p95, _ = await time_call(history, one, rounds)
+    print(f"one document by its id: {one_ms:.2f} ms; the ratios are to it, each time in turns with it")
+    print(f"its versions: {p50:.1f} {p95:.1f}")
     print(f"{'page':32} {'rows':>4} {'p50':>7} {'p95':>7} {'statements':>10} {'blocks':>7}  indexes")
     for question in list_questions(documents):
         cost = await read_plans(conn, await list_statements(conn, question))
-        reading = partial(
+        page = partial(
             catalog.list_documents, question.tenant_id, question.wanted, before=question.before, limit=question.limit
         )
-        p50, p95, (rows, rest) = await time_call(reading, rounds)
-        is_good = is_good and not cost.faults and p50 <= LONGEST_MS
+        one_ms, p50, p95, (rows, rest) = await time_call(page, one, rounds)
+        is_good = is_good and not cost.faults and p50 * one_ms <= LONGEST_MS * 2
         said = ", ".join([*sorted(cost.indexes - {"by_key_in_order"}), *sorted(cost.faults)])
         more = "+" if rest is not None else " "
-        numbers = f"{p50 / one_ms:7.1f} {p95 / one_ms:7.1f} {cost.statements:10} {cost.blocks:7}"
+        numbers = f"{p50:7.1f} {p95:7.1f} {cost.statements:10} {cost.blocks:7}"
         print(f"{question.name:32} {len(rows):3}{more} {numbers}  {said}", flush=True)
     return is_good
 

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -124,15 +124,24 @@ def print_source(source: JSON, health: SourceHealth, facts: JSON) -> None:
     if facts["sync_runs"]:
         print_text("\nlast runs")
         print_columns(
-            ("started", "kind", "asked for by", "outcome", "new mails", ""), map(_run_row, facts["sync_runs"])
+            ("started", "kind", "asked for by", "outcome", "new mails", ""), _build_run_rows(facts["sync_runs"])
         )
     if facts["parked_items"]:
         print_text("\nparked")
         print_columns(("message", "reason", "attempts", "next attempt", ""), map(_parked_row, facts["parked_items"]))
 
 
-def _run_row(run: JSON) -> list[str]:
-    outcome = run["outcome"] or "under way"
+def _build_run_rows(runs: Sequence[JSON]) -> Iterator[list[str]]:
+    """Newest first. One without an outcome is under way, unless another of its kind has begun since: then its worker
+    was killed, and that one went on with its work."""
+    begun_since: set[str] = set()
+    for run in runs:
+        yield _build_run_row(run, "interrupted" if run["kind"] in begun_since else "under way")
+        begun_since.add(run["kind"])
+
+
+def _build_run_row(run: JSON, without_outcome: str) -> list[str]:
+    outcome = run["outcome"] or without_outcome
     reasons = ", ".join(run["reasons"])
     return [
         _format_time(run["started_at"]),

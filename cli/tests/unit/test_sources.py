@@ -29,6 +29,7 @@ class FakeSite:
         self.sources: dict[str, dict[str, Any]] = {}
         self.calls: list[tuple[str, str, Any]] = []
         self.on_get: Callable[[], None] = lambda: None
+        self.runs: list[dict[str, Any]] = []
 
     def add_source(self, source_id: str = ID, **changed: Any) -> dict[str, Any]:
         self.sources[source_id] = {
@@ -55,7 +56,7 @@ class FakeSite:
         self.calls.append((request.method, request.url.path, body))
         path = request.url.path.split("/")
         if path[1] != "doc-sources":
-            items = [STATE] if path[1] == "sync-states" else []
+            items = {"sync-states": [STATE], "sync-runs": self.runs}.get(path[1], [])
             return httpx.Response(200, json={"items": items, "next_cursor": None})
         if len(path) == 2 and request.method == "GET":
             return httpx.Response(200, json={"items": list(self.sources.values()), "next_cursor": None})
@@ -175,6 +176,16 @@ def test_show_has_fields_and_health(site: FakeSite) -> None:
     said = typed("sources", "show", ID).output
     assert "✓ works" in said
     assert "provider" in said
+
+
+def test_a_run_whose_worker_was_killed_is_not_shown_as_under_way_for_ever(site: FakeSite) -> None:
+    site.add_source()
+    shared = {"started_at": "2026-11-28T11:59:00+00:00", "reasons": [], "new_messages": 0, "detail": None}
+    kinds = (("recent_changes", None), ("all_cursors", None), ("recent_changes", None), ("all_cursors", "done"))
+    site.runs = [{**shared, "kind": kind, "outcome": outcome} for kind, outcome in kinds]
+    rows = typed("sources", "show", ID).output.partition("last runs\n")[2].splitlines()[1:]
+    shown = [next(word for word in ("under way", "interrupted", "done") if word in row) for row in rows]
+    assert shown == ["under way", "under way", "interrupted", "done"]
 
 
 def test_columns_are_as_wide_as_their_longest_cell(capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Coroutine
 from datetime import timedelta
 
 from ingestion.domain.lanes import Lane, LaneSchedule
-from ingestion.handlers.learn_template import TemplateTeacher
+from ingestion.handlers.learn_template import TemplateLearner
 from ingestion.handlers.process_document import DocumentProcessor
 from ingestion.ports.events import Channel, ChannelSignals
 from ingestion.ports.housekeeping import (
@@ -191,11 +191,11 @@ async def run_backfill(backfill: Backfill, stopping: asyncio.Event) -> None:
         await wait_for_event(stopping, _BACKFILL_INTERVAL_S)
 
 
-async def run_lessons(teacher: TemplateTeacher, stopping: asyncio.Event) -> None:
+async def run_lessons(learner: TemplateLearner, stopping: asyncio.Event) -> None:
     """Learn from decided documents, one after the other: nothing waits for it but the supplier's next invoice."""
     while not stopping.is_set():
         try:
-            if await _finish_or_cancel(teacher.learn_next(), stopping):
+            if await _finish_or_cancel(learner.learn_next(), stopping):
                 continue
         except Retryable as error:
             # Postgres, the blob store or this machine; the lesson is claimed again once its lease has ended.

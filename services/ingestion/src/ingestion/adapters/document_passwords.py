@@ -4,7 +4,7 @@ from typing import Any
 
 import asyncpg
 
-from ingestion.adapters.rereads import request_soon
+from ingestion.adapters.rereads import request_reread
 from ingestion.domain.document_password import (
     LIMIT_PERIOD,
     MAX_PASSWORD_AGE,
@@ -62,7 +62,7 @@ class PgDocumentPasswords:
         self._keys = keys
 
     async def give_password(self, tenant_id: str, document_id: str, password: str, *, api_key_id: str) -> bool:
-        sealed = self._keys.seal_secret(password.encode(), bound_to=_name_purpose(document_id))
+        sealed = self._keys.seal_secret(password.encode(), bound_to=_build_purpose(document_id))
         async with open_transaction(self._pool) as conn:
             document = await conn.fetchrow(_LOCK, document_id, tenant_id)
             if document is None:
@@ -70,7 +70,7 @@ class PgDocumentPasswords:
             _require_locked(document)
             await _require_within_limits(conn, tenant_id, document_id)
             await conn.execute(_INSERT, document_id, tenant_id, sealed, api_key_id)
-            await request_soon(conn, document_id)
+            await request_reread(conn, document_id)
         log.info("document_password_sealed", document_id=document_id, api_key_id=api_key_id)
         return True
 
@@ -99,7 +99,7 @@ async def find_password(conn: DatabaseSession, document_id: str, keys: SealingKe
         log.warning("document_password_not_opened", document_id=document_id, reason="no keys")
         return GivenPassword(row["password_id"], None)
     try:
-        text = keys.unseal_secret(row["sealed"], bound_to=_name_purpose(document_id)).decode()
+        text = keys.unseal_secret(row["sealed"], bound_to=_build_purpose(document_id)).decode()
     except CannotUnseal as error:
         # Its key was taken away, or the row was changed: somebody has to give the password again.
         log.warning("document_password_not_opened", document_id=document_id, reason=str(error))
@@ -107,14 +107,14 @@ async def find_password(conn: DatabaseSession, document_id: str, keys: SealingKe
     return GivenPassword(row["password_id"], text)
 
 
-async def settle_passwords(conn: DatabaseSession, document_id: str, used: GivenPassword | None) -> None:
-    """At the end of a reading, under the lock of the document's row: forget what it used. A password that came after
-    its claim has it read once more; one that could not be opened has not, or the document would be read without end."""
+async def forget_used_passwords(conn: DatabaseSession, document_id: str, used: GivenPassword | None) -> None:
+    """At the end of a reading, under the lock of the document's row: forget the password that it used. For one that
+    was given after the claim, request another reading; not for one that could not be opened: that would never end."""
     if used is not None and used.text is not None:
         await conn.execute(_FORGET_USED, document_id, used.password_id)
     newest_unused = await conn.fetchval(_NEWEST_UNUSED, document_id)
     if newest_unused is not None and (used is None or newest_unused > used.password_id):
-        await request_soon(conn, document_id)
+        await request_reread(conn, document_id)
 
 
 def _require_locked(document: Any) -> None:
@@ -132,5 +132,5 @@ async def _require_within_limits(conn: DatabaseSession, tenant_id: str, document
         raise TooManyPasswords
 
 
-def _name_purpose(document_id: str) -> str:
+def _build_purpose(document_id: str) -> str:
     return f"document password\x1f{document_id}"

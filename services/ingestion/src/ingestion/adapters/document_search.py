@@ -42,6 +42,10 @@ NEWEST = 2**63 - 1  # no position comes after it
 
 # From the table of those documents in its order: a mark of their own rows could not be written under another's lock.
 _IS_SHARED = "seq in (select seq from ingestion.shared_document where tenant_id = $1 and seq < {})"
+# Document by document: few are shared, and who asks for the others is not to go through all of those.
+_IS_NOT_SHARED = """
+    (select seq from ingestion.shared_document shared where shared.tenant_id = $1 and shared.seq = document.seq) is null
+"""
 # Document by document, since Postgres does not know how many have the words: it is not to go by them where few do not.
 _HAS_WORDS = """
     (select words @@ {}::text::tsquery from ingestion.document_words
@@ -84,9 +88,10 @@ def build_conditions(tenant_id: str, wanted: DocumentFilter, *, before: int | No
         conditions.require(condition, value)
     if wanted.status in _UNFINISHED:
         conditions.require_always(_IS_UNFINISHED)  # says to Postgres which index has them
-    if wanted.possible_duplicate is not None:
-        is_shared = _IS_SHARED if wanted.possible_duplicate else f"({_IS_SHARED}) is not true"
-        conditions.require(is_shared, NEWEST if before is None else before)
+    if wanted.possible_duplicate:
+        conditions.require(_IS_SHARED, NEWEST if before is None else before)
+    elif wanted.possible_duplicate is not None:
+        conditions.require_always(_IS_NOT_SHARED)
     conditions.require("seq < {}", before)
     return conditions
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import asyncpg
 
-from ingestion.adapters.bounded_rows import fetch_bounded
+from ingestion.adapters.bounded_rows import fetch_bounded, open_search_transaction
 from ingestion.adapters.document_evidence import find_evidence
 from ingestion.adapters.document_search import (
     LEDGER_STATES,
@@ -42,7 +42,7 @@ class PgDocumentCatalog:
         self, tenant_id: str, document_filter: DocumentFilter, *, before: int | None, limit: int
     ) -> tuple[list[dict[str, Any]], int | None]:
         if has_words(document_filter):
-            async with acquire_session(self._pool) as conn:
+            async with open_search_transaction(self._pool) as conn:
                 matches = await find_word_matches(conn, tenant_id, document_filter, before=before, limit=limit)
             if matches is not None:
                 return await self._list_matches(tenant_id, matches)

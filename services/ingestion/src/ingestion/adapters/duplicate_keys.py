@@ -7,8 +7,11 @@ from mailroom_common.postgres import DatabaseSession
 # One after the other for each key: of two documents that get it at one moment the later one sees the other.
 _LOCK_KEY = "select pg_advisory_xact_lock(hashtextextended($1 || $2, 0))"
 _WRITE_KEY = "update ingestion.document set duplicate_key = $2 where document_id = $1"
+# In order: of a key that many documents have Postgres would look for any two through the whole table, and those of one
+# day may be its last.
 _COUNT = """
-    select count(*) from (select from ingestion.document where tenant_id = $1 and duplicate_key = $2 limit 2) of_key
+    select count(*) from (
+        select from ingestion.document where tenant_id = $1 and duplicate_key = $2 order by seq limit 2) of_key
 """
 _ADD_KEY = """
     insert into ingestion.shared_key (tenant_id, duplicate_key) values ($1, $2) on conflict do nothing

@@ -11,10 +11,10 @@ import asyncpg
 from ingestion.adapters.claim_turns import ClaimTurns
 from ingestion.adapters.document_evidence import write_evidence
 from ingestion.adapters.document_history import keep_current_version, keep_proposal
-from ingestion.adapters.document_passwords import find_password, settle_passwords
+from ingestion.adapters.document_passwords import find_password, forget_used_passwords
 from ingestion.adapters.document_results import append_results
 from ingestion.adapters.intakes import append_document_event, read_outcome
-from ingestion.adapters.rereads import request_soon
+from ingestion.adapters.rereads import request_reread
 from ingestion.adapters.supplier_accounts import check_supplier_account
 from ingestion.adapters.trade_ledger import check_summed_trades, record_trades
 from ingestion.domain.archive import is_archived
@@ -152,6 +152,7 @@ class PgDocumentLeases:
                 former=read_outcome(document) if is_reread else None,
                 password=password,
                 is_decided=document["review_decision"] is not None,
+                lane=lane,
             )
 
     async def _claim_in_turn(self, conn: DatabaseSession, lane: Lane, token: UUID) -> asyncpg.Record | None:
@@ -215,9 +216,9 @@ class PgDocumentLeases:
             if is_changed:
                 await append_document_event(conn, document)
             if former is not None:
-                await settle_passwords(conn, lease.document_id, lease.password)
+                await forget_used_passwords(conn, lease.document_id, lease.password)
                 if held["review_decision"] is not None and not lease.is_decided and _needs_copy(lease, outcome):
-                    await request_soon(conn, lease.document_id)  # decided meanwhile: this reading did not know
+                    await request_reread(conn, lease.document_id)  # decided meanwhile: this reading did not know
             return outcome
 
     async def release_document(

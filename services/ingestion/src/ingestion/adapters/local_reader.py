@@ -135,12 +135,12 @@ def _decode_extraction(answer: Any) -> Extraction:
         _decode_share(answer["confidence"]),
         answer["reader"],
         tuple(doubts),
-        _decode_unseen(answer["unseen"]),
+        _decode_review_reason(answer["review_reason"]),
         boxes=_decode_boxes(answer),
     )
 
 
-def _decode_unseen(value: Any) -> ReviewReason | None:
+def _decode_review_reason(value: Any) -> ReviewReason | None:
     return None if value is None else ReviewReason(value)
 
 
@@ -166,7 +166,7 @@ def _decode_trades(answer: Any) -> Extraction:
         share,
         answer["reader"],
         tuple(doubts),
-        _decode_unseen(answer["unseen"]),
+        _decode_review_reason(answer["review_reason"]),
         boxes=_decode_boxes(answer),
     )
 

@@ -7,15 +7,15 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from pathlib import Path
 from typing import Any, Self
 
-from ingestion.domain.page_picture import MAX_PICTURE_BYTES, MAX_SIDE_PIXELS, DrawnPage
+from ingestion.domain.evidence import MAX_IMAGE_BYTES, MAX_SIDE_PIXELS, PageImage
 from mailroom_common.parser.pool import ParserPool
 
 PAGE_MODULES = ("ingestion.readers.page_view",)
 _PNG = b"\x89PNG\r\n\x1a\n"
 
 
-class PageDrawer:
-    """`PageDrawing` of ports/documents.py. `open_pool` opens the pool, at the first page that is asked for: an API
+class ParserPageDrawer:
+    """`PageDrawer` of ports/documents.py. `open_pool` opens the pool, at the first page that is asked for: an API
     whose clients look at no pages has no further process."""
 
     def __init__(self, open_pool: Callable[[], AbstractAsyncContextManager[ParserPool]]) -> None:
@@ -30,7 +30,7 @@ class PageDrawer:
     async def __aexit__(self, *_: object) -> None:
         await self._opened.aclose()
 
-    async def draw_page(self, tenant_id: str, file: Path, page: int) -> DrawnPage | None:
+    async def draw_page(self, tenant_id: str, file: Path, page: int) -> PageImage | None:
         pool = await self._find_pool()
         # Tenants take turns for the processes: whoever turns many pages holds up no other.
         async with pool.open_document(tenant_id) as parser:
@@ -38,7 +38,7 @@ class PageDrawer:
                 "ingestion.readers.page_view:draw_page",
                 file,
                 _decode_page,
-                arguments={"page": page, "max_side": MAX_SIDE_PIXELS, "max_bytes": MAX_PICTURE_BYTES},
+                arguments={"page": page, "max_side": MAX_SIDE_PIXELS, "max_bytes": MAX_IMAGE_BYTES},
             )
 
     async def _find_pool(self) -> ParserPool:
@@ -48,11 +48,11 @@ class PageDrawer:
             return self._pool
 
 
-def _decode_page(answer: Any) -> DrawnPage | None:
+def _decode_page(answer: Any) -> PageImage | None:
     """Raises ValueError or its like for what our reader does not answer: a file has taken its process over."""
     if answer["png"] is None:
         return None
     png, scale = b64decode(answer["png"], validate=True), float(answer["pixels_per_point"])
-    if not png.startswith(_PNG) or len(png) > MAX_PICTURE_BYTES or not 0 < scale < 100:
+    if not png.startswith(_PNG) or len(png) > MAX_IMAGE_BYTES or not 0 < scale < 100:
         raise ValueError("our reader does not answer so")
-    return DrawnPage(png, scale)
+    return PageImage(png, scale)

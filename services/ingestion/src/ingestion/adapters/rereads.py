@@ -132,7 +132,7 @@ async def _find_document(conn: DatabaseSession, stored: AttachmentStored) -> str
     return document_id
 
 
-async def request_soon(conn: DatabaseSession, document_id: str) -> None:
+async def request_reread(conn: DatabaseSession, document_id: str) -> None:
     """Have a final document read as soon as a worker is free, in the transaction that gives a reason for it."""
     await conn.execute(_REQUEST_SOON, document_id)
     await conn.execute("select pg_notify($1, '')", Channel.DOCUMENT_DUE.value)

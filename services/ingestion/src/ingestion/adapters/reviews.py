@@ -11,9 +11,9 @@ from ingestion.adapters.bounded_rows import fetch_bounded
 from ingestion.adapters.document_history import find_newest_reading, insert_decision, keep_current_version
 from ingestion.adapters.document_results import append_results
 from ingestion.adapters.intakes import append_document_event, read_outcome
-from ingestion.adapters.rereads import request_soon
+from ingestion.adapters.rereads import request_reread
 from ingestion.adapters.supplier_accounts import check_supplier_account, lock_supplier
-from ingestion.adapters.templates import teach_decision
+from ingestion.adapters.templates import apply_decision_to_templates
 from ingestion.adapters.trade_ledger import record_trades
 from ingestion.domain.archive import is_archived
 from ingestion.domain.review import Decision, HistoryKind, Review, ReviewRefused, decide, is_reviewable
@@ -75,13 +75,13 @@ class PgReviews:
             decision = await _check_account(conn, current, await _decide(conn, current, review))
             decided = await _write_decision(conn, document_id, decision)
             await insert_decision(conn, decided, decision, review)
-            await teach_decision(conn, current, decided, decision)
+            await apply_decision_to_templates(conn, current, decided, decision)
             await record_trades(conn, decided)
             await append_results(conn, self._outbox, decided, self._clock())
             await append_document_event(conn, decided)
             if _is_archived_now(current, decided):
                 # The copy is the worker's to write, and the decision stands whatever it reads.
-                await request_soon(conn, document_id)
+                await request_reread(conn, document_id)
             return True
 
     async def list_history(

@@ -10,8 +10,8 @@ from ingestion.adapters.reader_runner import ReaderRunner
 from ingestion.domain.evidence import MAX_BOXES, EvidenceBox
 from ingestion.domain.invoice import Invoice
 from ingestion.domain.layout_template import (
-    TAUGHT_FIELDS,
     TEMPLATE_EVIDENCE,
+    TEMPLATE_FIELDS,
     LayoutTemplate,
     Lesson,
     StoredTemplate,
@@ -75,7 +75,7 @@ def _decode_reading(answer: Any, general: Extraction, templates: Sequence[Stored
     used, disputed = list(answer["used"]), dict(answer["disputed"])
     confidence = float(answer["confidence"])
     _require(isinstance(number, int) and 0 <= number < len(templates) and 0 <= confidence <= 1)
-    _require(fields.keys() == _INVOICE_FIELDS and set(used) <= set(TAUGHT_FIELDS) >= disputed.keys())
+    _require(fields.keys() == _INVOICE_FIELDS and set(used) <= set(TEMPLATE_FIELDS) >= disputed.keys())
     # Only what it says is the template's may differ from what the general rules read.
     changed = {name for name in _INVOICE_FIELDS if fields[name] != general.fields[name]}
     _require(changed <= set(used) and all(isinstance(fields[name], str) for name in used))
@@ -93,7 +93,9 @@ def _decode_reading(answer: Any, general: Extraction, templates: Sequence[Stored
         confidence=min(confidence, 0.5) if disputed else confidence,
         reader=f"{general.reader}+{TEMPLATE_READER}",
         boxes=boxes,
-        unseen=ReviewReason.READERS_DISAGREE if disputed and general.unseen is None else general.unseen,
+        review_reason=ReviewReason.READERS_DISAGREE
+        if disputed and general.review_reason is None
+        else general.review_reason,
     )
 
 

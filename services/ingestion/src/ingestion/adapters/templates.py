@@ -25,7 +25,7 @@ _MAX_SIMILAR = 5  # so many are tried on a page
 _MAX_ATTEMPTS = 5
 _LEASE = timedelta(minutes=2)  # longer than the parser process may take
 _RELEASE_PAUSE = timedelta(minutes=1)
-# Exact already: there is nothing to learn.
+# Its fields are exact: there is nothing to learn.
 _EXACT_READER = "e-invoice"
 
 _HAS = "select exists (select from ingestion.layout_template where tenant_id = $1)"
@@ -130,10 +130,10 @@ class PgTemplates:
             await conn.execute(_DELETE_OLDEST, lesson.tenant_id, self._max_templates)
 
 
-async def teach_decision(conn: DatabaseSession, current: Any, decided: Any, decision: Decision) -> None:
+async def apply_decision_to_templates(conn: DatabaseSession, current: Any, decided: Any, decision: Decision) -> None:
     """In the transaction of a decision: drop the template that it contradicts, and ask for another lesson.
 
-    `current` is the document's row as the reviewer saw it, `decided` as the decision made it.
+    `current` is the document's row as the reviewer saw it, `decided` the row after the decision.
     """
     if Profile(decided["profile"]) is not Profile.INVOICE:
         return

@@ -1,5 +1,6 @@
 """The ledger of trades in Postgres: written with the document that states them, one document of a tenant at a time."""
 
+import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,6 +11,7 @@ from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.summed_trades import may_be_summed
 from ingestion.domain.trade import Trade
 from ingestion.domain.trade_ledger import (
+    MAX_COMPARED,
     LedgerEntry,
     TradeJudgement,
     TradeState,
@@ -99,7 +101,8 @@ _STATE_COLUMNS = ("trade_id", "state", "duplicate_of", "cancelled_by")
 _LIST_STATES = """
     select position, trade_id, state, duplicate_of, cancelled_by from ingestion.trade where document_id = $1
 """
-_MAX_SIMILAR_READ = 2000
+_MAX_SIMILAR_READ = 2 * MAX_COMPARED  # or one of them would count beside another that was not read
+_MAX_JUDGED = 50
 
 
 async def record_trades(conn: DatabaseSession, document: Any) -> None:
@@ -170,7 +173,9 @@ async def judge_similar_trades(
     same, distinct = _read_decisions(decisions)
     judged: dict[str, TradeJudgement] = {}
     for rows in similar.values():
-        judged |= judge_trades([_read_entry(row, same, distinct) for row in rows])
+        entries = [_read_entry(row, same, distinct) for row in rows]
+        # A second of work where very many are similar: other documents are read meanwhile.
+        judged |= await asyncio.to_thread(judge_trades, entries) if len(rows) > _MAX_JUDGED else judge_trades(entries)
     if not judged:
         return
     changed = await conn.fetch(_WRITE_JUDGEMENTS, *_build_columns(judged))

@@ -7,6 +7,7 @@ first, short one, and the longer ones, which follow where little was found, have
 """
 
 from dataclasses import dataclass
+from time import monotonic
 
 from ingestion.adapters.document_search import (
     NEWEST,
@@ -20,12 +21,12 @@ from mailroom_common.postgres import DatabaseSession
 
 # Bits of a position that differ within a stretch; as `ingestion.list_seq_buckets` has them.
 BUCKET_BITS = (10, 14, 18)
+_TIMES_LONGER = 16
 
 FEW = 500  # documents whose words are looked at one by one
 _MAX_CANDIDATES = 1000  # documents of one step that have the words and are held against the other filters
-# What a page costs at most: a step counts one, and one more for each so many candidates. It ends where it stands then.
-_MAX_COST = 500
-_CANDIDATES_PER_COST = 100
+# Then a page ends where it stands: two words of half the documents each, of which none has both, cost seconds.
+_LONGEST_S = 1.0
 
 _PROBE = """
     select exists (select from ingestion.document_words where seq is null) as has_unplaced,
@@ -80,21 +81,25 @@ async def find_word_matches(
 async def _walk_stretches(
     conn: DatabaseSession, conditions: SearchConditions, words: str, limit: int, before: int, oldest: int
 ) -> WordMatches:
-    """From `before` down to `oldest`, until enough are found or it has cost enough."""
+    """From `before` down to `oldest`, until enough are found or it took long enough: a step at least."""
     positions: list[int] = []
-    level, cost = 0, 0.0
+    level, began = 0, monotonic()
     statement, values = build_step(conditions), conditions.values
-    while before > oldest and len(positions) < limit and cost < _MAX_COST:
+    while before > oldest and len(positions) < limit:
         bits = BUCKET_BITS[level]
         most = limit - len(positions) if conditions.is_tenant_alone else _MAX_CANDIDATES
+        step_began = monotonic()
         (step,) = await conn.fetch(statement, *values, words, name_bucket(bits, before - 1), before, most)
+        took_s = monotonic() - step_began
         positions += step["matches"]
         candidates = step["candidates"]
-        cost += 1 + len(candidates) / _CANDIDATES_PER_COST
         if len(candidates) == most:
             before, level = candidates[-1], 0  # many have the words here
         else:
-            before, level = (before - 1) >> bits << bits, min(level + 1, len(BUCKET_BITS) - 1)
+            before = (before - 1) >> bits << bits
+            level += took_s < _LONGEST_S / _TIMES_LONGER and level + 1 < len(BUCKET_BITS)
+        if monotonic() - began > _LONGEST_S:
+            break
     return _cut_matches(positions, limit, rest=before if before > oldest else None)
 
 

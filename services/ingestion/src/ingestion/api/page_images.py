@@ -6,10 +6,10 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Header, Path, Response
 
 from ingestion.api.documents import DocumentId, not_found
-from ingestion.domain.page_picture import DRAWING, DrawnPage
+from ingestion.domain.evidence import DRAWING_VERSION, PageImage
 from ingestion.domain.transcript import EXTENSIONS
 from ingestion.ports.blobs import DocumentBlobs
-from ingestion.ports.documents import DocumentCatalog, PageDrawing, StoredContent
+from ingestion.ports.documents import DocumentCatalog, PageDrawer, StoredContent
 from mailroom_common.api_requests import refuse_unknown_parameters
 from mailroom_common.auth import APIKeys, Caller, Role, require_role
 from mailroom_common.blobs import BlobNotFound
@@ -23,7 +23,7 @@ _ANSWERS = {200: {"content": {"image/png": {"schema": {"type": "string", "format
 
 
 def build_page_images_router(
-    catalog: DocumentCatalog, blobs: DocumentBlobs, pages: PageDrawing, keys: APIKeys
+    catalog: DocumentCatalog, blobs: DocumentBlobs, pages: PageDrawer, keys: APIKeys
 ) -> APIRouter:
     router = APIRouter(tags=["Documents"], dependencies=[Depends(refuse_unknown_parameters)])
     viewer = Annotated[Caller, Depends(require_role(keys, Role.VIEWER))]
@@ -45,7 +45,7 @@ def build_page_images_router(
         content = await catalog.find_content(caller.tenant_id, str(document_id))
         if content is None:
             raise not_found()
-        tag = f'"{content.content_sha256[:32]}-{number}-{DRAWING}"'
+        tag = f'"{content.content_sha256[:32]}-{number}-{DRAWING_VERSION}"'
         if if_none_match is not None and tag in if_none_match:
             return Response(status_code=304, headers={"ETag": tag})
         page = await _draw_page(blobs, pages, caller.tenant_id, content, number - 1)
@@ -55,8 +55,8 @@ def build_page_images_router(
 
 
 async def _draw_page(
-    blobs: DocumentBlobs, pages: PageDrawing, tenant_id: str, content: StoredContent, number: int
-) -> DrawnPage:
+    blobs: DocumentBlobs, pages: PageDrawer, tenant_id: str, content: StoredContent, number: int
+) -> PageImage:
     if content.content_type not in EXTENSIONS:
         raise HTTPProblem(409, "This document has no pages", "It is a container that could not be opened.")
     # After a restore what is kept may be the copy of another attachment.
@@ -74,7 +74,7 @@ async def _draw_page(
     raise HTTPProblem(404, "The content of this document is gone")
 
 
-async def _try_to_draw(drawing: Awaitable[DrawnPage | None]) -> DrawnPage | None:
+async def _try_to_draw(drawing: Awaitable[PageImage | None]) -> PageImage | None:
     try:
         return await drawing
     except UnreadableFile as error:
@@ -89,7 +89,7 @@ async def _try_to_draw(drawing: Awaitable[DrawnPage | None]) -> DrawnPage | None
         raise HTTPProblem(501, "This site draws no pages", "Its API cannot confine the process for it.") from error
 
 
-def _build_headers(tag: str, page: DrawnPage) -> dict[str, str]:
+def _build_headers(tag: str, page: PageImage) -> dict[str, str]:
     return {
         "ETag": tag,
         # The caller's own cache, which asks again: whether the document may still be seen is looked up each time.

@@ -93,13 +93,13 @@ class SecondReader:
     async def read_again(
         self, file: Path, profile: Profile, outcome: DocumentOutcome, transcript: Transcript
     ) -> DocumentOutcome:
-        document = _NamedFile(str(file), self.tenant_id, profile)
+        document = _FileIdentity(str(file), self.tenant_id, profile)
         fetched = FetchedFile(file, "", transcript.content_type)
         return await self.assistant.assist_outcome(document, fetched, outcome, transcript)
 
 
 @dataclass(frozen=True, slots=True)
-class _NamedFile:
+class _FileIdentity:
     document_id: str
     tenant_id: str
     profile: Profile
@@ -218,6 +218,7 @@ def _describe(
         "confidence": outcome.confidence,
         "reader": outcome.reader,
         "extraction": None if outcome.extraction is None else dict(outcome.extraction),
+        "pages_not_read": [page + 1 for page in outcome.pages_not_read],
         "seconds": round(seconds, 3),
     }
     if transcript is not None:

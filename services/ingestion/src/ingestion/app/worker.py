@@ -37,7 +37,7 @@ from ingestion.domain.lanes import LaneSchedule
 from ingestion.domain.order_matching import OrderTolerances
 from ingestion.handlers.archive_document import PDFArchiver
 from ingestion.handlers.assist_reading import ReadingAssistant
-from ingestion.handlers.learn_template import TemplateTeacher
+from ingestion.handlers.learn_template import TemplateLearner
 from ingestion.handlers.process_document import DocumentProcessor
 from ingestion.handlers.record_attachment import AttachmentRecorder
 from ingestion.ports.blobs import DocumentBlobs
@@ -68,9 +68,9 @@ from mailroom_common.kafka.schemas_topic import SchemaDirectory
 from mailroom_common.kafka.windowed import WindowedConsumer
 from mailroom_common.migrations import require_current_schema
 from mailroom_common.outbox import Outbox, OutboxRelay
+from mailroom_common.parser.confined_pool import open_confined_pool
 from mailroom_common.parser.pool import ParserPool
 from mailroom_common.parser.scratch_folder import open_scratch_folder
-from mailroom_common.parser.worker_pool import open_worker_pool
 from mailroom_common.postgres import open_pool
 from mailroom_common.process import Process
 from mailroom_common.providers.ports import ProviderPackage
@@ -138,7 +138,7 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
             _start_trade_loops(tasks, settings, pool, outbox, listener, stopping)
             tasks.create_task(run_backlog_report(leases, stopping))
             _start_housekeeping(tasks, settings, pool, blob_store, events, stopping)
-            tasks.create_task(run_lessons(TemplateTeacher(templates, templates, blobs, open_readers), stopping))
+            tasks.create_task(run_lessons(TemplateLearner(templates, templates, blobs, open_readers), stopping))
             for number in range(loops):
                 schedule = LaneSchedule(number, loops)
                 tasks.create_task(run_document_worker(processor, leases, listener, stopping, schedule))
@@ -185,7 +185,7 @@ def _build_leases(settings: WorkerSettings, pool: asyncpg.Pool, outbox: Outbox) 
 
 def _open_parser(settings: WorkerSettings, process: Process, scratch: Path) -> AbstractAsyncContextManager[ParserPool]:
     """Opened before the first record: a worker whose parser processes are not confined must take nothing in."""
-    return open_worker_pool(
+    return open_confined_pool(
         settings,
         process,
         blobs=find_blob_folder(settings),

@@ -1,12 +1,17 @@
-"""Where on its pages a document says what was read of it."""
+"""Where on its pages a document has the values that were read, and the page images on which a UI shows them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any, Self
 
 MAX_BOXES = 400
 _MAX_FIELD_CHARACTERS = 100
+
+MAX_SIDE_PIXELS = 1700  # an A4 page at two pixels a point
+MAX_IMAGE_BYTES = 4_000_000
+DRAWING_VERSION = "1"
+"""Of how pages are drawn: raised where the same page gives another image."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +49,13 @@ class EvidenceBox:
         return cls(name, page, x, y, width, height)
 
 
-def build_evidence_view(boxes: list[Mapping[str, Any]] | None) -> dict[str, Any] | None:
-    """None where nothing was read, or by a reader that did not say where."""
-    return None if boxes is None else {"unit": "pt", "origin": "top_left", "boxes": boxes}
+@dataclass(frozen=True, slots=True)
+class PageImage:
+    """A PNG. Boxes of `evidence` fit on it times `pixels_per_point`."""
+
+    png: bytes = field(repr=False)
+    pixels_per_point: float
+
+
+def build_evidence_view(boxes: list[Mapping[str, Any]], pages_not_read: list[int]) -> dict[str, Any]:
+    return {"unit": "pt", "origin": "top_left", "boxes": boxes, "pages_not_read": pages_not_read}

@@ -14,7 +14,7 @@ from ingestion.domain.document import DocumentId
 TemplateId = NewType("TemplateId", str)
 
 MAX_TEMPLATES = 500
-"""Of a tenant; the ones that were learned longest ago go first."""
+"""Of a tenant; the oldest ones are deleted first."""
 MAX_FEATURES = 96
 MAX_RULES = 3  # of a field
 MAX_LABEL_CHARACTERS = 80
@@ -25,19 +25,19 @@ DATE_FIELDS = ("issue_date", "due_date")
 AMOUNT_FIELDS = ("total_gross", "total_net", "total_tax", "amount_due")
 PLACED_FIELDS = (*TEXT_FIELDS, *DATE_FIELDS, *AMOUNT_FIELDS, "iban")
 """Fields that a template knows the place of."""
-TAUGHT_FIELDS = ("supplier_name", "vat_id", "currency", *PLACED_FIELDS)
+TEMPLATE_FIELDS = ("supplier_name", "vat_id", "currency", *PLACED_FIELDS)
 
 TEMPLATE_EVIDENCE = "template"
 """In `extraction`: which template was used, and for which fields."""
 
 _MARKS = 12
-_MIN_SHARED = 5  # features of two layouts that are one
+_MIN_SHARED = 5  # features that two documents of one layout share
 _MIN_SHARE = 0.6
 
 RuleKind = Literal["inside", "left", "row", "above", "place"]
 RULE_KINDS: tuple[RuleKind, ...] = ("inside", "left", "row", "above", "place")
 """Where a label stands: before the value in its cell; in the cell to its left; at the beginning of its row; over it in
-its column; nowhere, and the value has a place of its own. The likeliest to last first."""
+its column; nowhere, and the value has a place of its own. The most lasting kind first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ class LayoutTemplate:
             raise ValueError("this is no template of ours")
         if any(len(text or "") > MAX_TEXT_CHARACTERS for text in texts) or len(texts) > 24:
             raise ValueError("this template is too large")
-        if len(value["overrides"]) > len(TAUGHT_FIELDS) or not set(value["overrides"]) <= set(TAUGHT_FIELDS):
+        if len(value["overrides"]) > len(TEMPLATE_FIELDS) or not set(value["overrides"]) <= set(TEMPLATE_FIELDS):
             raise ValueError("this is no template of ours")
         rules = {field: tuple(PlaceRule.from_json(rule) for rule in listed) for field, listed in value["rules"].items()}
         if not rules.keys() <= set(PLACED_FIELDS) or any(len(listed) > MAX_RULES for listed in rules.values()):
@@ -136,7 +136,7 @@ class StoredTemplate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lesson:
-    """A document that a person decided, and what it says by that decision. `version` is that of the decision."""
+    """A document that a person decided, with the fields of that decision. `version` is that of the decision."""
 
     document_id: DocumentId
     tenant_id: str
@@ -160,8 +160,8 @@ def read_features(value: Any) -> tuple[int, ...]:
 
 
 def compute_marks(features: Sequence[int]) -> list[int]:
-    """A few numbers of which two layouts share the more, the more features they share: so that a database finds the
-    ones that are alike."""
+    """The MinHash signature of the features: two layouts share the more numbers, the more features they share, so that
+    an index of the database finds similar ones."""
     return sorted({min(_shuffle(feature, turn) for feature in features) for turn in range(_MARKS)}) if features else []
 
 

@@ -80,13 +80,13 @@ def combine_trades(
 
     Where the two see other trades, those of the local reader stand, and a person decides.
     """
-    theirs = [_leave_out(trade, names) for trade, names in zip(answer.trades, unprinted, strict=True)]
+    theirs = [_drop_fields(trade, names) for trade, names in zip(answer.trades, unprinted, strict=True)]
     if local.extraction is None:
         return _route_skipped(local, answer, theirs, unread, model)
     ours = [Trade.from_json(trade) for trade in local.extraction["trades"]]
     pairs = _pair_trades(ours, theirs)
     if pairs is None or answer.document_type is None:
-        return _show_theirs(local, ours, theirs, unread, model)
+        return _show_model_trades(local, ours, theirs, unread, model)
     merged = [_merge_trades(one, other) for one, other in pairs]
     if not any(added or disputed for _, added, disputed in merged) and not any(unprinted):
         return local  # nothing new, and nothing to doubt
@@ -98,7 +98,7 @@ def combine_trades(
     return _route(local, fields, confidence, doubt, unread, model)
 
 
-def _leave_out(trade: Trade, names: frozenset[str]) -> Trade:
+def _drop_fields(trade: Trade, names: frozenset[str]) -> Trade:
     left_out: dict[str, Any] = dict.fromkeys(names & {*_FILLED})
     return replace(trade, **left_out)
 
@@ -143,17 +143,17 @@ def _estimate_confidence(
 ) -> float:
     """Confirmed is what the arithmetic of the note proves, if both readers saw the same day and direction."""
     is_proven = all(
-        not added or (_is_product(trade) and trade.adds_up() is True and _saw_the_same(one, other))
+        not added or (_multiplies(trade) and trade.adds_up() is True and _agree_on_day_and_direction(one, other))
         for (one, other), (trade, added, _) in zip(pairs, merged, strict=True)
     )
     return max(local.confidence or 0.0, CONFIRMED if is_proven else PRINTED)
 
 
-def _saw_the_same(ours: Trade, theirs: Trade) -> bool:
+def _agree_on_day_and_direction(ours: Trade, theirs: Trade) -> bool:
     return (ours.trade_date, ours.direction) == (theirs.trade_date, theirs.direction)
 
 
-def _is_product(trade: Trade) -> bool:
+def _multiplies(trade: Trade) -> bool:
     if trade.quantity is None or trade.price is None or trade.gross_amount is None:
         return False
     return abs(trade.quantity * trade.price - trade.gross_amount) <= _CENT
@@ -175,7 +175,7 @@ def _route_skipped(
     return put_to_review(routing.route_extraction(extraction, unread), ReviewReason.READERS_DISAGREE)
 
 
-def _show_theirs(
+def _show_model_trades(
     local: DocumentOutcome, ours: Sequence[Trade], theirs: Sequence[Trade], unread: Sequence[ReviewReason], model: str
 ) -> DocumentOutcome:
     found = [trade.to_json() for trade in theirs]

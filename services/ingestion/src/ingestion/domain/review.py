@@ -141,7 +141,7 @@ def _keep_account_doubt(extraction: Extraction, review: Review, current: Documen
         fields = {**extraction.fields, "page_values": {"iban": on_page["iban"]}}
         return replace(extraction, fields=fields, doubts=("iban",))
     if isinstance(current.reason, ReviewReason) and current.reason in _DOUBTS_OF_ACCOUNT:
-        return replace(extraction, unseen=current.reason)
+        return replace(extraction, review_reason=current.reason)
     return extraction
 
 

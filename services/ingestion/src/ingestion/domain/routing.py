@@ -42,9 +42,9 @@ class Classification:
 class Extraction:
     """What an extractor read.
 
-    `doubts` names fields that the document contradicts itself about; `unseen` is why the page of an e-invoice could not
-    be held against its XML, or why what was read off a picture is not believed. `boxes` are the places that the values
-    stand at.
+    `doubts` names fields that the document contradicts itself about; `review_reason` is the reader's own reason for a
+    review: the page of an e-invoice could not be compared with its XML, or OCR was not certain. `boxes` are the places
+    of the values.
     """
 
     document_type: str
@@ -52,7 +52,7 @@ class Extraction:
     confidence: float
     reader: str
     doubts: tuple[str, ...] = ()
-    unseen: ReviewReason | None = None
+    review_reason: ReviewReason | None = None
     boxes: tuple[EvidenceBox, ...] = ()
 
 
@@ -137,16 +137,16 @@ def _is_field_missing(fields: Mapping[str, Any]) -> bool:
 
 def _find_review_reason(extraction: Extraction, unread: Sequence[ReviewReason]) -> ReviewReason | None:
     if extraction.document_type in TRADE_DOCUMENT_TYPES:
-        return find_trade_review_reason(extraction.fields, extraction.doubts, unread) or extraction.unseen
+        return find_trade_review_reason(extraction.fields, extraction.doubts, unread) or extraction.review_reason
     if extraction.doubts:
         return ReviewReason.PAGE_AND_XML_DISAGREE
     if (trouble := next((reason for reason in unread if reason in _FOR_A_PERSON), None)) is not None:
         return trouble
     # Of an account that only the XML names nothing else is doubted, so it is the last that is looked at.
-    if extraction.unseen is not None and extraction.unseen is not ReviewReason.IBAN_NOT_ON_PAGE:
-        return extraction.unseen
+    if extraction.review_reason is not None and extraction.review_reason is not ReviewReason.IBAN_NOT_ON_PAGE:
+        return extraction.review_reason
     if _is_field_missing(extraction.fields):
         return next(iter(unread), ReviewReason.FIELDS_MISSING)
     if Invoice.from_json(extraction.fields).totals_add_up() is False:
         return ReviewReason.TOTALS_DO_NOT_ADD_UP
-    return extraction.unseen
+    return extraction.review_reason

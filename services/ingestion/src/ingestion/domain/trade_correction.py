@@ -27,7 +27,7 @@ def _compare_places(
     given: Sequence[Mapping[str, Any]], former: Sequence[Mapping[str, Any]], read: Sequence[Mapping[str, Any]]
 ) -> Iterator[TradeChange]:
     for place in range(max(len(given), len(former))):
-        now, before, first = _get(given, place), _get(former, place), _get(read, place)
+        now, before, first = _get_trade(given, place), _get_trade(former, place), _get_trade(read, place)
         name = f"trades.{place}"
         if now is None or before is None:
             yield TradeChange(name, first, before, now)
@@ -39,7 +39,7 @@ def _compare_places(
                 )
 
 
-def _get(trades: Sequence[Mapping[str, Any]], place: int) -> Mapping[str, Any] | None:
+def _get_trade(trades: Sequence[Mapping[str, Any]], place: int) -> Mapping[str, Any] | None:
     return trades[place] if place < len(trades) else None
 
 

@@ -4,7 +4,7 @@ Each judgement follows from the set of statements and from the order in which th
 statement judges all similar ones again, and a cancellation may come before its trade.
 """
 
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -23,8 +23,11 @@ from ingestion.domain.trade_matching import (
     have_same_printed_reference,
 )
 
-# With one match key; each is compared with all before it.
+# Of one security with one match key; each is compared with all before it.
 MAX_SIMILAR = 200
+MAX_COMPARED = 1000
+"""Of all securities with one match key. A day has thousands of trades of the same quantity where a tenant has thousands
+of mailboxes."""
 _MAX_DIGITS = 24  # of an amount or a quantity
 
 
@@ -78,29 +81,31 @@ class TradeJudgement:
 class _Group:
     """Statements of one trade. The first one counts."""
 
-    members: list[LedgerEntry]
+    members: list[LedgerEntry] = field(default_factory=list)
     similarity: dict[str, Similarity] = field(default_factory=dict)
+
+    isins: set[str | None] = field(default_factory=set)  # of its members; None: one of them names none
 
     @property
     def first(self) -> LedgerEntry:
         return self.members[0]
 
-    @property
-    def ids(self) -> frozenset[str]:
-        return frozenset(member.trade_id for member in self.members)
+    def add(self, entry: LedgerEntry, similarity: Similarity | None = None) -> None:
+        """`similarity` is that to the members before it."""
+        self.members.append(entry)
+        self.isins.add(_find_isin(entry))
+        if similarity is not None:
+            self.similarity[entry.trade_id] = similarity
 
 
 def judge_trades(entries: Sequence[LedgerEntry]) -> dict[str, TradeJudgement]:
     """The judgement of each entry, by its id. `entries` are all of a tenant with one `build_match_key`.
 
-    Beyond `MAX_SIMILAR` they are possible duplicates of the first one, which a person has to tell apart; those that a
-    person has decided about are compared as well, as many again.
+    Beyond `MAX_SIMILAR` of a security they are possible duplicates of its first one, which a person has to tell apart;
+    those that a person has decided about are compared as well, as many again.
     """
     ranked = sorted(entries, key=lambda entry: entry.rank)
-    decided = [entry for entry in ranked[MAX_SIMILAR:] if entry.same_as or entry.distinct_from][:MAX_SIMILAR]
-    compared = ranked[:MAX_SIMILAR] + decided
-    compared_ids = {entry.trade_id for entry in compared}
-    others = [entry for entry in ranked if entry.trade_id not in compared_ids]
+    compared, others = _choose_compared(ranked)
     trades = _group_entries([entry for entry in compared if not entry.trade.is_cancellation])
     cancellations = _group_entries([entry for entry in compared if entry.trade.is_cancellation])
     matched, unclear = _match_cancellations(cancellations, trades)
@@ -110,22 +115,47 @@ def judge_trades(entries: Sequence[LedgerEntry]) -> dict[str, TradeJudgement]:
     by_cancellation = {cancellation.first.trade_id: trades[place].first for place, cancellation in matched.items()}
     for group in cancellations:
         judgements |= _judge_cancellation(group, by_cancellation.get(group.first.trade_id))
-    return judgements | {entry.trade_id: _judge_uncompared(entry, ranked[0]) for entry in others}
+    firsts = {_find_isin(entry): entry for entry in reversed(compared)}
+    return judgements | {
+        entry.trade_id: _judge_uncompared(entry, firsts.get(_find_isin(entry), ranked[0])) for entry in others
+    }
+
+
+def _choose_compared(ranked: Sequence[LedgerEntry]) -> tuple[list[LedgerEntry], list[LedgerEntry]]:
+    """Those that are compared with each other, and the others. Many trades of one security keep none of another out."""
+    compared: list[LedgerEntry] = []
+    others: list[LedgerEntry] = []
+    counts = Counter[str | None]()
+    for entry in ranked:
+        isin = _find_isin(entry)
+        counts[isin] += 1
+        is_within = counts[isin] <= MAX_SIMILAR and len(compared) < MAX_COMPARED
+        (compared if is_within else others).append(entry)
+    decided = [entry for entry in others if entry.same_as or entry.distinct_from][:MAX_SIMILAR]
+    decided_ids = {entry.trade_id for entry in decided}
+    return compared + decided, [entry for entry in others if entry.trade_id not in decided_ids]
+
+
+def _find_isin(entry: LedgerEntry) -> str | None:
+    return entry.trade.isin.upper() if entry.trade.isin else None
 
 
 def _group_entries(ranked: Iterable[LedgerEntry]) -> list[_Group]:
     groups: list[_Group] = []
     for entry in ranked:
         best, similarity = None, Similarity.DIFFERENT
+        isin = _find_isin(entry)
         for group in groups:
+            if not entry.same_as and isin is not None and isin not in group.isins and group.isins != {None}:
+                continue  # of another security: nothing else is to be compared
             # The first of those that are equally similar: two notes and a statement without references stay two trades.
             if (found := _compare_with_group(entry, group)) > similarity:
                 best, similarity = group, found
         if best is None:
-            groups.append(_Group([entry]))
+            groups.append(_Group())
+            groups[-1].add(entry)
         else:
-            best.members.append(entry)
-            best.similarity[entry.trade_id] = similarity
+            best.add(entry, similarity)
     return groups
 
 
@@ -187,6 +217,9 @@ def _match_cancellations(
 
 
 def _grade_cancellation(cancellation: _Group, trade: _Group) -> int:
+    isins = cancellation.isins | trade.isins
+    if None not in isins and not cancellation.isins & trade.isins and not any(one.same_as for one in trade.members):
+        return 0  # of another security
     pairs = [(taking, taken) for taking in cancellation.members for taken in trade.members]
     if any(_are_decided_distinct(*pair) for pair in pairs):
         return 0

@@ -108,10 +108,13 @@ def list_instrument_keys(trade: Trade) -> list[str]:
 
 def have_same_account(one: Trade, other: Trade) -> bool | None:
     """By the number, of which one may be the end of the other (some are printed without branch or client), else by the
-    name of the account or its user: the same words, or some of them. Names that share a word only say nothing."""
-    numbers = [compact_text(trade.account) for trade in (one, other)]
-    if all(len(number) >= _SHORTEST_ACCOUNT for number in numbers):
-        return numbers[0].endswith(numbers[1]) or numbers[1].endswith(numbers[0])
+    name of the account or its user: the same words, or some of them. Names that share a word only say nothing, and a
+    number that is the beginning of the other (without a sub-account, or read up to its first blank only) neither."""
+    shorter, longer = sorted((compact_text(trade.account) for trade in (one, other)), key=len)
+    if len(shorter) >= _SHORTEST_ACCOUNT and longer.endswith(shorter):
+        return True
+    if len(shorter) >= _SHORTEST_ACCOUNT and not longer.startswith(shorter):
+        return False
     words = [_fold_name(trade.account_name) for trade in (one, other)]
     if not all(words):
         return None

@@ -45,7 +45,6 @@ def find_invoice_lines(page: Sequence[TextLine], totals: InvoiceTotals) -> Found
     """The positions and whether they are net or gross; none at all when their amounts make neither total."""
     changes = list_labelled_ends(page, labels.CHARGE)
     changes += [-abs(amount) for amount in list_labelled_ends(page, labels.DISCOUNT)]
-    best: FoundLines = ((), "net")
     heads = (index for index, line in enumerate(page) if _is_table_head(line))
     for index in islice(heads, _MAX_TABLES):
         rows = list(_read_rows(page[index + 1 :]))
@@ -56,8 +55,8 @@ def find_invoice_lines(page: Sequence[TextLine], totals: InvoiceTotals) -> Found
             return found, "net"
         # A row ends with what it costs in all.
         if totals.gross is not None and (found := _find_sum(rows, columns[:1], [totals.gross])):
-            best = (found, "gross")
-    return best
+            return found, "gross"
+    return (), "net"
 
 
 def _list_targets(net: Decimal | None, changes: Sequence[Decimal]) -> Iterator[Decimal]:
@@ -109,6 +108,8 @@ def _stop_at_gap(places: Iterable[int | None]) -> Iterator[int]:
 
 def _is_table_head(line: TextLine) -> bool:
     texts = [cell.text for cell in line.cells]
+    if len(texts) == 2:
+        return labels.DESCRIPTION.search(texts[0]) is not None and labels.LINE_AMOUNT.fullmatch(texts[1]) is not None
     if len(texts) < 3 or not any(labels.LINE_AMOUNT.search(text) for text in texts[1:]):
         return False
     # Nothing is over the column of what was sold where it is plain, as over the next it is that of each.

@@ -43,7 +43,7 @@ def _find_number_in_headline(page: Sequence[TextLine]) -> str | None:
     for text in cells:
         if (match := labels.HEADLINE.match(text)) and (number := _parse_number(text[match.end() :])):
             return number
-    if any(labels.BARE_DOCUMENT.match(text) for text in cells[:10]):
+    if any(labels.BARE_DOCUMENT.match(text) for text in cells):
         for text in cells[:15]:
             if (match := labels.BARE_NUMBER_SIGN.match(text)) and (number := _parse_number(text[match.end() :])):
                 return number

@@ -25,6 +25,7 @@ _DOCUMENT = (
     r"|fattura(?:\s+(?:d['’]acconto|di\s+(?:acconto|vendita)|a\s+saldo|elettronica|immediata|differita|accompagnatoria))?"
     r"|nota\s+di\s+credito|fatura(?:[\s/-]{1,3}(?:recibo|simplificada|de\s+adiantamento))?"
     r"|faktura(?:\s+(?:vat|zaliczkowa|końcowa|korygująca|uproszczona)){1,2}|faktury"
+    r"|(?:zálohová|konečná|opravná)\s+faktura|bolletta"
     r"|faktura\s*[–—-]\s*daňový\s+doklad|(?:opravný\s+)?daňový\s+doklad|dobropis"
     r"|kreditnota|\w{0,12}(?<!proforma)faktura)"
 )
@@ -41,13 +42,19 @@ INVOICE_NUMBER = match_any(
     rf"s?[-\s.]*(?:{_NO}|n\W?(?=\s?\d))",
 )
 # ... or behind the headline itself.
-HEADLINE = re.compile(rf"^\W*{_DOCUMENT}\b(?:\s*\(\w+\))?[\s#:.–-]*(?:{_NO}\s*:?\s*)?", re.IGNORECASE)
+# `Rechnung an:` says whom one will be sent to.
+HEADLINE = re.compile(
+    rf"^\W*{_DOCUMENT}\b(?!\s+(?:an|to|à|aan|til|till)\s*(?::|$))(?:\s*\(\w+\))?[\s#:.–-]*(?:{_NO}\s*:?\s*)?",
+    re.IGNORECASE,
+)
 # `Nummer/Datum` and below it `90012345 / 14.03.2026`.
 NUMBER_AND_DATE = re.compile(
     rf"^\W*(?:{_DOCUMENT}s?[-\s.]*)?{_NO}\s?/\s?-?\s?(?:date|datum|data|dato|fecha)\W*$", re.IGNORECASE
 )
 BARE_DOCUMENT = re.compile(rf"^\W*{_DOCUMENT}\W*$", re.IGNORECASE)
-BARE_NUMBER = re.compile(r"^\W*(?:number|nummer|numéro|numero|número|numer|číslo)\W*$", re.IGNORECASE)
+BARE_NUMBER = re.compile(
+    r"^\W*(?:number|nummer|numéro|numero|número|numer|číslo|n[or]\.?|n\.?\s?[º°]\.?)\W*$", re.IGNORECASE
+)
 BARE_NUMBER_SIGN = re.compile(r"^\s*(?:#|n[or]\.|n[or]\s(?=\S*\d)|n\.?\s?[°º]\.?|č\.)\s*", re.IGNORECASE)
 # What may stand in capitals between a number's label and a date.
 BEFORE_DATE = re.compile(r"(?:date?d?|data|dato|dt|le|du|del?|vom|von|den|am|van|dne|dnia|z|on|of)", re.IGNORECASE)
@@ -67,7 +74,10 @@ ISSUE_DATE = match_any(
     r"\b(?:faktura|udstedelses)dato\b|\bfakturadatum\b",
 )
 ISSUE_DATE_IN_HEADLINE = re.compile(r"\b(?:vom|von|dated?|issued\s+(?:at|on)|du|van|z\s+dnia|del|dne)\b", re.IGNORECASE)
-BARE_DATE = re.compile(r"^\W*(?:(?:date|datum|data|dated|dato|fecha|le)\b\W*(?=$|\d|[a-z]+\s)|del\W*$)", re.IGNORECASE)
+BARE_DATE = re.compile(
+    r"^\W*(?:(?:date|datum|data|dated|dato|fecha|le)\b\W*(?=$|\d|[a-z]+\s)|del\W*$|[^\W\d_]{2,30},\s?(?:den|le|li|lì|dnia)\W*$)",
+    re.IGNORECASE,
+)
 # What a receipt has in place of the day on which it was issued.
 PAID_DATE = re.compile(
     r"^\W*(?:date\s+paid|paid\s+on|bezahlt\s+am|(?:payée?|acquittée?)\s+le|betaald\s+op|pagad[ao]\s+e[lm]|pagato\s+il)\b",
@@ -86,6 +96,7 @@ DUE_DATE = match_any(
     # A sentence: `Bitte überweisen Sie den Betrag bis 14.05.2026`, `please pay £10.00 into our account by 3 May 2026`.
     r"\b(?:überweis\w*|begleich\w*|zahlungsbedingung\w*)[^.\d]{1,60}\bbis(?:\s+zum)?(?=\s+\d)",
     r"\b(?:please\s+(?:pay|transfer|remit|settle)|payment\s+is\s+due)\b[^.\d]{0,60}\b(?:by|before|until|on)(?=\s+\w)",
+    r"\b(?:terms\s+of\s+payment|payment\s+terms)\b[^.\d]{0,20}\d{1,3}\s+days\W{1,3}(?=\d)",
     r"\b(?:veuillez|merci\s+de)\b[^.\d]{0,60}\b(?:avant\s+le|au\s+plus\s+tard\s+le|jusqu['’]au)(?=\s+\d)",
     r"\b(?:verzoeken|gelieve)\b[^.\d]{0,60}\b(?:vóór|voor|uiterlijk(?:\s+op)?)(?=\s+\d)",
     r"\bzahlungsziel\b",
@@ -96,10 +107,10 @@ DUE_DATE = match_any(
     r"\bbetalingstermijn\b[^.]{0,40}\b(?:vóór|voor|uiterlijk)(?:\s+op)?(?=\s+\d)",
     r"\b(?:uiterste\s+)?betaal\s?datum\b",
     r"\b(?:te\s+betalen|betalen)\s+(?:voor|vóór|uiterlijk)\b",
-    r"\btermin\s+(?:p[łl]atno[śs]ci|zap[łl]aty)\b",
+    r"\btermin\s+(?:p[łl]atno[śs]ci|zap[łl]aty)\b|\bzap[łl]at[ay]\b[^.\n]{0,40}\btermin\b",
     r"\bp[łl]atn(?:[ea]|o[śs][ćc])\s+do\b",
     r"\b(?:fecha\s+(?:de\s+|límite\s+de\s+)?)?(?:vencimiento|pago)\b(?=\W*(?:$|\d))|\bvence\s+el\b",
-    r"\b(?:data\s+(?:di\s+)?)?scadenza\b|\b(?:pagamento\s+)?entro\s+il\b",
+    r"\b(?:data\s+(?:di\s+)?)?scadenz[ae]\b|\b(?:pagamento\s+)?entro\s+il\b",
     r"\b(?:data\s+(?:de\s+|limite\s+)?)?vencimento\b|\b(?:pagar|pagável)\s+até\b|\bdata\s+limite\s+de\s+pagamento\b",
     r"\b(?:datum\s+)?splatnosti?\b|\bsplatn[éo]\s+do\b",
     r"\bbetalings(?:dag|dato)\b|\boss\s+tillhanda\s+senast\b",
@@ -121,13 +132,17 @@ TOTAL_GROSS = match_any(
     r"\b(?:balance|payable)\s+due\b|\bdue\s+payable\b",
     r"\btotal\b.{0,20}\b(?:incl(?:uding|usive|\.)?|inc\.?|with)\b.{0,12}\b(?:vat|tax|gst)\b",
     r"\bzu\s+zahlende[rn]?\s+(?:betrag|summe)\b",
+    r"\bgutschrifts?-?\s?(?:betrag|summe)\b",
     r"\b(?:gesamt|rechnungs|end|brutto|zahl)-?\s?(?:betrag|summe)\b(?!\s+(?:der|ohne|netto))",
     r"\b(?:summe|gesamt|total)\s*(?:inkl|incl|brutto)",
+    r"\btotale?\s*\(?\s*(?:iva|btw|mwst|ust|tva|vat|moms|dph)\s+(?:incl|inkl|compris)",
+    r"\btotale\s+bolletta\b",
     r"\bsumme\s+brutto\b|\bbruttosumme\b|\bgesamtpreis\b",
     r"\b(?:total|montant)\s+(?:t\.?t\.?c|toutes)",
     r"\b(?:net|total|montant|reste)\s+à\s+(?:payer|régler)\b",
     r"\bfactuur\s?totaal\b|\bfactuur\s?bedrag\b|\btotaal\s?bedrag\b",
     r"\btotaal\s+(?:incl|te\s+betalen|te\s+voldoen)|\bte\s+(?:betalen|voldoen)(?:\s+bedrag)?\b",
+    r"\btotal\s+(?:do\s+)?documento\b",
     r"\btotal\s+(?:a\s+pagar|factura|con\s+iva|da\s+fatura|com\s+iva|geral)\b",
     r"\bimporte\s+(?:total|a\s+pagar)\b|\bvalor\s+total\b|\btotal\s+importe\b|\bimporte\s+(?:de\s+la\s+)?factura\b",
     r"\bimportância\s+(?:recebida|a\s+(?:receber|pagar))\b|\bvalor\s+a\s+(?:pagar|receber)\b",
@@ -154,12 +169,12 @@ TOTAL_NET = match_any(
     r"\b(?:taxable|tax\s+base|tax\s+basis)\b",
     r"\bnetto-?\s?(?:betrag|summe|wert)?\b(?!\s+a\s+pagare)|\b(?:summe|gesamt)\s+netto\b|\bzwischen(?:summe|total)\b|\bwarenwert\b",
     r"\b(?:rechnungs|gesamt)-?(?:summe|betrag)\s+(?:ohne|netto)\b",
-    r"\b(?:total|montant|sous-total)\s+h\.?t\b|\bsous-total\b|\bbase\s+h\.?t\b",
+    r"^\W*h\.?t\.?\W*$|\b(?:total|montant|sous-total)\s+h\.?t\b|\bsous-total\b|\bbase\s+h\.?t\b",
     r"\bexcl(?:usief|\.)?\s*(?:btw|vat)\b|\bsubtotaal\b|\bgrondslag\b|\btotaal\s+excl",
     r"\bwartość\s+netto\b|\b(?:razem|kwota)\s+netto\b",
     r"^\W*(?:charges|base)\W*$",
     r"\bbase\s+imponible\b|\btotal\s+(?:sin|sem)\s+iva\b|\b(?:importe|total)\s+neto\b|\bimponibile\b|\btotale\s+netto\b",
-    r"\bvalor\s+base\b|\bvalor\s+tributável\b",
+    r"\btotal\s+il[íi]quido\b|\bvalor\s+base\b|\bvalor\s+tributável\b",
     r"\b(?:total|valor)\s+líquido\b|\bbase\s+tributável\b|\bzáklad\s+daně\b|\b(?:celkem|cena)\s+bez\s+dph\b",
     r"\b(?:total|beløb|summa|totalt|belopp)\s+e(?:ks|x)kl\b|\be(?:ks|x)kl\.?\s+moms\b|\bmomspli[gk]tigt\b",
 )
@@ -175,6 +190,7 @@ TAX_CONTAINED = re.compile(rf"^\W*{_CONTAINED}\s*(?:\d+(?:[.,]\d+)?\s?%\s*)?{_TA
 TOTAL_TAX = match_any(
     rf"\b(?:totale?|kwota|totaal|montant|gesamt|summe|cuota|importe|celkem|valor)\s+(?:de\s+la\s+)?{_TAX_WORD}\b",
     rf"\b{_TAX_WORD}[\s.-]*(?:total|amount|betrag|bedrag|gesamt)\b",
+    r"\btotale?\s+impost[ao]\b",
     r"^\W*steuerbetrag(?:\s+in)?\W*$",
     rf"^\W*(?:\+|zzgl\.?|zuzügl\.?|plus|incl\.?|inkl\.?|{_CONTAINED})?\s*(?:\d+(?:[.,]\d+)?\s?%\s*)?{_TAX_WORD}\b",
     r"^\W*rec(?:argo)?\.?\s+(?:de\s+)?equiv",
@@ -301,7 +317,7 @@ COMPANY = re.compile(
 DESCRIPTION = match_any(
     r"(?:^|/)\W*(?:description|item|product|service|activity|article|details)\b",
     r"(?:^|/)\W*(?:artikel|bezeichnung|beschreibung|produkt|leistung|position|text)",
-    r"(?:^|/)\W*(?:désignation|libellé|prestation)",
+    r"(?:^|/)\W*(?:designação|désignation|libellé|prestation)",
     r"(?:^|/)\W*(?:omschrijving)",
     r"(?:^|/)\W*(?:nazwa|opis|towar|usługa)",
     r"(?:^|/)\W*(?:descripci|concepto|artículo|descrizione|articolo|descrição|artigo|popis|název|beskriv|vare\b|tekst|benämning)",
@@ -316,7 +332,7 @@ QUANTITY = match_any(
 )
 LINE_AMOUNT = match_any(
     r"\b(?:amount|amt|total|price)\b",
-    r"\b(?:betrag|summe|gesamt|gesamtbetrag|gesamtpreis|nettowert|entgelt)\b",
+    r"\b(?:betrag|summe|gesamt|gesamtbetrag|(?:gesamt|einzel)?preis|nettowert|entgelt)\b",
     r"\b(?:montant|prix)\b",
     r"\b(?:bedrag|totaal|prijs)\b",
     r"\b(?:wartość|kwota|importe|precio|importo|prezzo|valor|preço|částka|cena|celkem|beløb|pris|belopp|summa)\b",
@@ -363,7 +379,7 @@ CORRECTION_WORD = match_any(
 NO_INVOICE_TITLE = re.compile(
     r"^\W*(?:quote|quotation|estimate|offer|(?:sales\s+)?order\s+(?:confirmation|acknowledgement)|purchase\s+order|delivery\s+note|packing\s+(?:list|slip)"
     r"|reminder|statement\s+of\s+account|account\s+statement"
-    r"|angebot|kostenvoranschlag|auftragsbestätigung|bestellung|lieferschein|mahnung|zahlungserinnerung|kontoauszug|offene\s+posten|saldenbestätigung"
+    r"|angebot|kostenvoranschlag|auftragsbestätigung|bestellung|lieferschein|mahnung|zahlungserinnerung|kontoauszug|offene[\s-]{1,3}posten\w{0,6}|saldenbestätigung"
     r"|wertpapier\w*|dividenden\w*|ertrags\w*"
     r"|devis|bon\s+de\s+(?:commande|livraison)|(?:confirmation|accusé\s+de\s+réception)\s+de\s+commande|relevé"
     r"|presupuesto|(?:confirmación\s+de\s+)?pedido|albarán|extracto\s+de\s+cuenta"
@@ -379,10 +395,10 @@ NO_INVOICE_TITLE = re.compile(
 PROFORMA_TITLE = re.compile(
     rf"^\W*(?:{_DOCUMENT}\W{{0,3}})?pr[oó][\s-]?forma\b[^:]{{0,70}}:?[^:]{{0,30}}$", re.IGNORECASE
 )
-# What a customer has paid, and for which invoices.
+# What a customer has paid, and for which invoices. `Avviso di pagamento` and its like may ask for it as well.
 REMITTANCE_TITLE = re.compile(
-    r"^\W*(?:remittance\s+advice|payment\s+advice|zahlungsavis|avis\s+de\s+(?:paiement|règlement|virement)|aviso\s+de\s+(?:pago|pagamento)"
-    r"|avviso\s+di\s+(?:pagamento|bonifico)|betaalspecificatie|betalingsavis|betalningsavi|awizo\s+płatności|avízo\s+o\s+platbě)\b[^:]{0,50}$",
+    r"^\W*(?:remittance\s+advice|zahlungsavis|avis\s+de\s+(?:règlement|virement)|avviso\s+di\s+bonifico|betaalspecificatie|avízo\s+o\s+platbě)"
+    r"\b[^:]{0,50}$",
     re.IGNORECASE,
 )
 # What a supplier has in its books of a customer. Alone it may also be the bill of a month.

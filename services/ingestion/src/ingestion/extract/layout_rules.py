@@ -17,9 +17,10 @@ from ingestion.extract.invoice_dates import determine_day_first, find_due_date, 
 from ingestion.extract.invoice_lines import find_invoice_lines
 from ingestion.extract.invoice_number import find_invoice_number
 from ingestion.extract.ocr_certainty import was_read_by_ocr
-from ingestion.extract.other_titles import asks_for_delay, begins_again_as_invoice, find_other_title, list_titles
+from ingestion.extract.other_titles import asks_for_nothing_new, begins_again_as_invoice, find_other_title, list_titles
 from ingestion.extract.payee_numbers import find_iban, find_vat_id
 from ingestion.extract.supplier import find_supplier_name
+from ingestion.extract.tax_ids import find_tax_ids
 from ingestion.extract.totals import InvoiceTotals, find_totals
 
 _MAX_LINES = 1500
@@ -33,8 +34,7 @@ def read_invoice(transcript: Transcript) -> tuple[Invoice, str]:
     page = limit_lines(transcript)
     currency = find_currency(page)
     # What a reminder asks for is no invoice's total, with its fees and what was paid already.
-    is_asked_again = find_other_title(page) is not None or asks_for_delay(page)
-    totals = InvoiceTotals() if is_asked_again else find_totals(page, currency)
+    totals = InvoiceTotals() if asks_for_nothing_new(page) else find_totals(page, currency)
     day_first = determine_day_first(page, currency)
     issued = find_issue_date(page, day_first)
     due = find_due_date(page, day_first)
@@ -70,8 +70,20 @@ def is_invoice(transcript: Transcript) -> bool:
     has_word = any(labels.INVOICE_WORD.search(line.text) for line in page)
     # Of a picture the total's label may have been misread: then the number's is enough.
     has_word |= was_read_by_ocr(transcript) and any(labels.INVOICE_NUMBER.search(line.text) for line in page)
-    has_total = find_totals(page).gross is not None
-    return has_word or (has_total and any(values.is_money(line.text) for line in page))
+    if has_word or _asks_for_tax(page):
+        return True
+    return find_totals(page).gross is not None and any(values.is_money(line.text) for line in page)
+
+
+def _asks_for_tax(page: Sequence[TextLine]) -> bool:
+    """Whether whoever has a tax number adds tax, whatever the paper calls itself: a bill, a fee note, a voucher."""
+    is_added = any(
+        labels.TOTAL_TAX.search(cell.text) and not labels.NOT_A_TAX_AMOUNT.search(cell.text)
+        for line in page
+        if any(values.is_money(cell.text) for cell in line.cells)
+        for cell in line.cells
+    )
+    return is_added and any(find_tax_ids(line.text) for line in page)
 
 
 def limit_lines(transcript: Transcript) -> list[TextLine]:

@@ -21,6 +21,8 @@ from ingestion.extract.tax_ids import compare_tax_ids
 # A page of these cannot be held against anything.
 _PAGE_IS_NOT_SHOWN = frozenset({ReviewReason.NO_TEXT_LAYER, ReviewReason.TEXT_GARBLED, ReviewReason.FORM_NOT_READ})
 
+_MIN_SHARE_OF_NUMBER = 0.6  # of the page's, that the XML's has
+
 
 def find_reason_for_no_comparison(invoice: Invoice, transcript: Transcript) -> ReviewReason | None:
     """Why the page says nothing of this invoice: it is a picture, say, or there is none."""
@@ -51,12 +53,16 @@ def find_contradictions(invoice: Invoice, transcript: Transcript) -> dict[str, A
     which). What a page does not print at all cannot be compared."""
     page = limit_lines(transcript)
     printed = read_invoice(transcript)[0]
-    names = dict.fromkeys([*_list_missing_values(invoice, transcript, page), *_list_other_values(invoice, printed)])
+    names = dict.fromkeys(
+        [*_list_missing_values(invoice, transcript, page, printed), *_list_other_values(invoice, printed)]
+    )
     seen = printed.to_json()
     return {name: seen[name] if seen[name] != invoice.to_json()[name] else None for name in names}
 
 
-def _list_missing_values(invoice: Invoice, transcript: Transcript, page: Sequence[TextLine]) -> Iterator[str]:
+def _list_missing_values(
+    invoice: Invoice, transcript: Transcript, page: Sequence[TextLine], printed: Invoice
+) -> Iterator[str]:
     """Fields whose value stands nowhere on the pages, where others of its kind do."""
     text = transcript.text
     if invoice.invoice_number and _strip_punctuation(invoice.invoice_number) not in _strip_punctuation(text):
@@ -68,8 +74,8 @@ def _list_missing_values(invoice: Invoice, transcript: Transcript, page: Sequenc
     amounts = {amount for line in page for cell in line.cells for amount in values.find_amounts(cell.text)}
     for name in ("total_gross", "total_net", "total_tax", "amount_due"):
         amount: Decimal | None = getattr(invoice, name)
-        # Zero is seldom printed: no tax, nothing due.
-        if amount and amounts and amount not in amounts:
+        # Zero is seldom printed: no tax, nothing due. Of a tax that is withheld the total may only be worked out.
+        if amount and amounts and amount not in amounts and amount != getattr(printed, name):
             yield name
     if invoice.iban and not _may_be_paid_to(invoice.iban, page, transcript):
         yield "iban"
@@ -79,6 +85,12 @@ def _list_missing_values(invoice: Invoice, transcript: Transcript, page: Sequenc
 
 def _list_other_values(invoice: Invoice, printed: Invoice) -> Iterator[str]:
     """Fields that the page names, and names otherwise."""
+    number, printed_number = (
+        _strip_punctuation(text or "") for text in (invoice.invoice_number, printed.invoice_number)
+    )
+    # `1` and `2026` stand in many numbers. Without its prefix it may be the same one.
+    if number and number in printed_number and len(number) < _MIN_SHARE_OF_NUMBER * len(printed_number):
+        yield "invoice_number"
     if invoice.currency and printed.currency and invoice.currency != printed.currency:
         yield "currency"
     if invoice.vat_id and printed.vat_id and not compare_tax_ids(invoice.vat_id, printed.vat_id):

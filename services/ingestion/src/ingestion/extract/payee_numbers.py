@@ -87,24 +87,31 @@ def _is_near_name(page: Sequence[TextLine], place: _Place, name: str) -> bool:
 
 
 def list_read_lines(page: Sequence[TextLine], lines: Sequence[TextLine]) -> list[TextLine]:
-    """Those of `lines` that a person reads for the account: not what is much smaller than another account on the page.
-    Whoever wants to be paid in a supplier's place may write his own where a machine looks first and no eye does."""
-    tallest = max((line.height for line in page if next(values.find_ibans(line.text), None)), default=0.0)
+    """Those of `lines` that a person reads for the account: not what is much smaller than an account on the page that
+    is not the customer's. Whoever wants to be paid in a supplier's place may write his own where a machine looks first
+    and no eye does."""
+    tallest = max((line.height for line, _ in _list_accounts(page)), default=0.0)
     return [line for line in lines if line.height >= _MIN_SHARE_OF_HEIGHT * tallest]
 
 
 def find_iban(page: Sequence[TextLine]) -> str | None:
     """The first whose check digits are right: suppliers list several accounts of theirs, and of their customer's at
     most the one that they debit."""
-    page = list_read_lines(page, page)
+    accounts = list(_list_accounts(page))
+    tallest = max((line.height for line, _ in accounts), default=0.0)
+    read = (iban for line, iban in accounts if line.height >= _MIN_SHARE_OF_HEIGHT * tallest)
+    return next(read, None) or next((iban for line in page for iban in _find_polish_account(line)), None)
+
+
+def _list_accounts(page: Sequence[TextLine]) -> Iterator[tuple[TextLine, str]]:
+    """Those that are not the customer's, with their lines."""
     for index, line in enumerate(page):
         if any(labels.BUYER.search(cell.text) for cell in line.cells) or is_buyer_cell(page, index, 0):
             continue
         above = page[index - 1].text if index else ""
         for iban in values.find_ibans(line.text):
             if not _is_debited(f"{above} {line.text[: line.text.find(iban[:4])]}"):
-                return iban
-    return next((iban for line in page for iban in _find_polish_account(line)), None)
+                yield line, iban
 
 
 _BEFORE_ACCOUNT = 60  # letters that may stand between whose account it is and its number
@@ -129,7 +136,9 @@ def _is_debited(before: str) -> bool:
 
 
 # An account of Poland, as it is written at home: without its country.
-_POLISH_ACCOUNT = re.compile(r"\b(?:kont[ao]|rachun\w{1,4}|nrb)\b\D{0,40}(\d{2}(?: ?\d{4}){6})(?!\d)", re.IGNORECASE)
+_POLISH_ACCOUNT = re.compile(
+    r"\b(?:kont[ao]|rachun\w{1,4}|nrb|bank\w{0,3})\b\D{0,40}(\d{2}(?: ?\d{4}){6})(?!\d)", re.IGNORECASE
+)
 
 
 def _find_polish_account(line: TextLine) -> Iterator[str]:

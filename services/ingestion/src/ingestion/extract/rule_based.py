@@ -42,8 +42,8 @@ def classify_document(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
 
 
 def extract_invoice(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
-    """`extraction` has the fields of an invoice, `doubts` the names of those that need a person's eye, `unseen` why a
-    page could not be compared with its XML, or is not certain enough to be believed."""
+    """`extraction` has the fields of an invoice, `doubts` the names of those that a person has to check, and
+    `review_reason` says that a page was not compared with its XML, or is not certain enough."""
     transcript = Transcript.from_json(orjson.loads(file.read()))
     if transcript.e_invoice is not None:
         return _extract_from_xml(transcript.drop_hidden_lines(), transcript.e_invoice)
@@ -60,7 +60,7 @@ def extract_invoice(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
         "extraction": part.invoice.to_json(),
         "confidence": confidence if doubt is None else min(confidence, 0.5),
         "doubts": [],
-        "unseen": doubt,
+        "review_reason": doubt,
         "reader": OCR_READER if is_ocr else LAYOUT_READER,
     }
 
@@ -69,14 +69,14 @@ def _extract_from_xml(transcript: Transcript, e_invoice: Mapping[str, Any]) -> J
     invoice = Invoice.from_json(e_invoice["invoice"])
     pages = _list_pages_to_compare(transcript)
     reasons = (find_reason_for_no_comparison(invoice, page) for page in pages)
-    unseen = next((reason for reason in reasons if reason is not None), None)
+    review_reason = next((reason for reason in reasons if reason is not None), None)
     # Of several pages that are an invoice each one has to say what the XML says.
     contradictions: dict[str, Any] = {}
-    for page in [] if unseen else pages:
+    for page in [] if review_reason else pages:
         contradictions = find_contradictions(invoice, page) | contradictions
-    confidence = 0.5 if contradictions or unseen else 1.0
-    if unseen is None and invoice.iban and not all(names_account(invoice.iban, page) for page in pages):
-        unseen = ReviewReason.IBAN_NOT_ON_PAGE  # read exactly, and seen by nobody
+    confidence = 0.5 if contradictions or review_reason else 1.0
+    if review_reason is None and invoice.iban and not all(names_account(invoice.iban, page) for page in pages):
+        review_reason = ReviewReason.IBAN_NOT_ON_PAGE  # read exactly, and seen by nobody
     extraction = invoice.to_json()
     # Both values are shown to whoever decides.
     extraction |= {"page_values": contradictions} if contradictions else {}
@@ -85,7 +85,7 @@ def _extract_from_xml(transcript: Transcript, e_invoice: Mapping[str, Any]) -> J
         "extraction": extraction,
         "confidence": confidence,
         "doubts": list(contradictions),
-        "unseen": unseen,
+        "review_reason": review_reason,
         "reader": E_INVOICE_READER,
     }
 

@@ -34,10 +34,11 @@ _TOWN = re.compile(r"(?:[A-Z]{1,2}-)?\d{4,5}\s+[^\W\d]")  # a postcode and its t
 # `Muster SAS au capital de 20 000 €`: the name ends with its legal form.
 _BEHIND_NAME = re.compile(r"\s+(?:au\s+capital|capital|kapitał|mit\s+sitz|registered|inscrita)\b.*$", re.IGNORECASE)
 
+_FAR_BESIDE = 150.0  # points: what is farther from a label is in another column of the page
 _HEAD_LINES = 8
 _BLOCK_LINES = 7
 _FOOT = 0.8  # of the lines stand above it
-_LEAST_REGISTER_DIGITS = 5
+_MIN_REGISTER_DIGITS = 5
 _BLOCK_GAP = 1.8  # of a line's height: more between two lines parts their blocks
 
 # How sure a name must be, and how far ahead of the next.
@@ -72,7 +73,7 @@ def find_supplier_name(page: Sequence[TextLine]) -> str | None:
             if is_buyer_cell(page, index, number):
                 continue
             name = _parse_name(_join_wrapped_name(page, index, number))
-            if name and not _is_below_sender_line(page, index, number):
+            if name and not _is_below_sender_line(page, index, number) and not _is_street(page, index, number):
                 candidate = _get_candidate(candidates, name)
                 _score_candidate(candidate, page, index, domains, last)
                 is_head = index < _HEAD_LINES and line.page == page[0].page
@@ -113,7 +114,8 @@ def is_buyer_cell(page: Sequence[TextLine], line_index: int, cell_index: int) ->
     """Whether a cell belongs to the customer: by a word beside it, or by the nearest heading above in its column."""
     line = page[line_index]
     cell = line.cells[cell_index]
-    beside = " ".join(other.text for other in line.cells[max(0, cell_index - 1) : cell_index + 1])
+    near = [other for other in line.cells[max(0, cell_index - 1) : cell_index] if cell.left - other.right < _FAR_BESIDE]
+    beside = " ".join(other.text for other in (*near, cell))
     if labels.SELLER.search(cell.text):
         return False
     if labels.BUYER.search(beside):
@@ -150,6 +152,13 @@ def _find_sender_in_line(text: str) -> str | None:
     if _HOUSE.search(parts[0]) and not any(_HOUSE.search(part) for part in parts[1:town]):
         return None
     return _parse_name(parts[0])
+
+
+def _is_street(page: Sequence[TextLine], line_index: int, cell_index: int) -> bool:
+    """`Langestraat 88` over `3811 AK Amersfoort`."""
+    cell = page[line_index].cells[cell_index]
+    below = next(_list_block(page, line_index, cell, 1), None)
+    return _HOUSE.search(cell.text) is not None and below is not None and _TOWN.match(below[1].text) is not None
 
 
 def _is_below_sender_line(page: Sequence[TextLine], line_index: int, cell_index: int) -> bool:
@@ -224,7 +233,7 @@ def _is_own_number(cell: TextCell) -> bool:
     if labels.BUYER.search(cell.text):
         return False
     match = labels.REGISTER.search(cell.text)
-    if match and sum(letter.isdigit() for letter in cell.text[match.end() :]) >= _LEAST_REGISTER_DIGITS:
+    if match and sum(letter.isdigit() for letter in cell.text[match.end() :]) >= _MIN_REGISTER_DIGITS:
         return True
     return bool(labels.VAT_ID.search(cell.text) and find_tax_ids(cell.text))
 
@@ -238,7 +247,9 @@ def _has_address_with_last_name_below(page: Sequence[TextLine], index: int, name
     below = [line.text for line in page[index + 1 : index + 3]]
     below += [other.text for _, other in _list_block(page, index, cell, 1)]
     return any(
-        words[-1] in match["local"].lower() or words[-1] in match["domain"].lower() not in _FREE_MAIL
+        words[-1] in match["local"].lower()
+        or any(word in match["domain"].lower() not in _FREE_MAIL for word in (*words[:1], words[-1]))
+        or (words[0] == match["local"].lower() and match["domain"].lower() not in _FREE_MAIL)
         for text in below
         for match in _MAIL.finditer(text)
     )
@@ -268,7 +279,9 @@ def _parse_name(text: str) -> str | None:
             return part.strip(" .,:;-") if not part.rstrip().endswith(".") else part.strip(" ,:;-")
     first = _PARTS.split(text)[0].strip()
     words = first.split()
-    if not 1 <= len(words) <= 5 or len(first) < 4 or _NO_NAME.search(first):
+    # A long name writes its words with capitals, as a sentence does not.
+    most = 7 if all(word[0].isupper() for word in words if len(word) > 3) else 5
+    if not 1 <= len(words) <= most or len(first) < 4 or _NO_NAME.search(first):
         return None
     is_label = any(
         label.search(first)

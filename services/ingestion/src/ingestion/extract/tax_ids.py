@@ -18,7 +18,7 @@ from stdnum.pt import nif as portuguese
 from ingestion.extract import values
 
 _MAX_NUMBERS = 20  # in one text
-_BETWEEN = r"\W{0,4}(?:n(?:[.º°o]|um|r|úm){0,2}\.?\s?[:º°]?\s?)?"
+_BETWEEN = r"\W{0,4}(?:(?i:n)(?:[.º°o]|um|r|úm){0,2}\.?\s?[:º°]?\s?)?"
 _SPANISH = r"(?:ES[-\s]?)?(?:[A-Z][-\s.]?\d[\d.]{6,8}[-\s]?[A-Z]?|\d[\d.]{7,9}[-\s]?[A-Z])"
 # The name of the number, its form, and whether it is one.
 _NATIONAL: tuple[tuple[re.Pattern[str], Callable[[str], bool]], ...] = tuple(

@@ -17,7 +17,7 @@ from ingestion.domain.layout_template import (
     DATE_FIELDS,
     MAX_RULES,
     PLACED_FIELDS,
-    TAUGHT_FIELDS,
+    TEMPLATE_FIELDS,
     LayoutTemplate,
     PlaceRule,
     is_same_layout,
@@ -29,14 +29,14 @@ from ingestion.extract.evidence_boxes import find_boxes
 from ingestion.extract.layout_features import Page, compute_features, index_page
 from ingestion.extract.layout_rules import limit_lines, read_invoice
 from ingestion.extract.ocr_certainty import was_read_by_ocr
-from ingestion.extract.other_titles import find_other_title
+from ingestion.extract.other_titles import asks_for_nothing_new
 from ingestion.extract.rule_based import estimate_confidence
 from ingestion.extract.template_rules import Value, learn_rules, list_readings, read_rule
 from mailroom_common.parser import JSON
 
 _OF_SUPPLIER = ("supplier_name", "vat_id")  # the page prints it: this is whose it is
 _TOTALS = ("total_gross", "total_net", "total_tax")
-_MAX_CONFIDENCE = 0.9  # one document taught it, and the next may be another case
+_MAX_CONFIDENCE = 0.9  # one document from_template it, and the next may be another case
 _MIN_NAME = 4  # letters and digits of a name that is not found by chance
 
 
@@ -46,7 +46,7 @@ def measure_layout(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
     transcript = Transcript.from_json(orjson.loads(file.read()))
     if transcript.e_invoice is not None or transcript.part_starts or was_read_by_ocr(transcript):
         return []
-    if find_other_title(limit_lines(transcript)) is not None:
+    if asks_for_nothing_new(limit_lines(transcript)):
         return []
     return list(compute_features(index_page(transcript)))
 
@@ -96,7 +96,9 @@ def build_template(
         currencies=_name_currencies(page),
         features=features,
         overrides=_list_overrides(read_invoice(transcript)[0], invoice, former),
-        rules={field: rules for field, rules in _settle_dates(_learn_all(page, invoice, former)).items() if rules},
+        rules={
+            field: rules for field, rules in _unify_date_order(_learn_fields(page, invoice, former)).items() if rules
+        },
     )
     if not template.rules or not is_same_layout(features, features) or not fits_page(template, page):
         return None
@@ -111,10 +113,10 @@ def _list_overrides(general: Invoice, invoice: Invoice, former: LayoutTemplate |
     """The fields in which the general rules are no help. Where they are right, a rule that is true by chance must not
     go before them."""
     known = former.overrides if former is not None else ()
-    return tuple(name for name in TAUGHT_FIELDS if name in known or getattr(general, name) != getattr(invoice, name))
+    return tuple(name for name in TEMPLATE_FIELDS if name in known or getattr(general, name) != getattr(invoice, name))
 
 
-def _learn_all(page: Page, invoice: Invoice, former: LayoutTemplate | None) -> dict[str, tuple[PlaceRule, ...]]:
+def _learn_fields(page: Page, invoice: Invoice, former: LayoutTemplate | None) -> dict[str, tuple[PlaceRule, ...]]:
     learned: dict[str, tuple[PlaceRule, ...]] = {}
     for field in PLACED_FIELDS:
         value: Value | None = getattr(invoice, field)
@@ -129,7 +131,7 @@ def _learn_all(page: Page, invoice: Invoice, former: LayoutTemplate | None) -> d
     return learned
 
 
-def _settle_dates(learned: dict[str, tuple[PlaceRule, ...]]) -> dict[str, tuple[PlaceRule, ...]]:
+def _unify_date_order(learned: dict[str, tuple[PlaceRule, ...]]) -> dict[str, tuple[PlaceRule, ...]]:
     """The first of the first tells no order of day and month; the other date of the document may."""
     orders = {rule.day_first for field in DATE_FIELDS for rule in learned[field]} - {None}
     if len(orders) != 1:
@@ -161,7 +163,7 @@ def read_template(template: LayoutTemplate, page: Page) -> Invoice:
     """What the template says of the page, a field that it is not sure of unknown."""
     read = {field: list_readings(page, field, rules) for field, rules in template.rules.items()}
     found: dict[str, Any] = {field: min(some) if len(some) == 1 else None for field, some in read.items()}
-    found |= _settle_totals(read)
+    found |= _choose_totals(read)
     has_its_currency = _name_currencies(page) == template.currencies
     return Invoice(
         supplier_name=template.supplier_name,
@@ -171,7 +173,7 @@ def read_template(template: LayoutTemplate, page: Page) -> Invoice:
     )
 
 
-def _settle_totals(read: Mapping[str, set[Value]]) -> dict[str, Value | None]:
+def _choose_totals(read: Mapping[str, set[Value]]) -> dict[str, Value | None]:
     """The totals that the rules find: where the layout has all three of them, only those that add up."""
     readings = [read.get(name, set()) for name in _TOTALS]
     triples = [dict(zip(_TOTALS, triple, strict=True)) for triple in product(*readings)]
@@ -184,21 +186,25 @@ def _settle_totals(read: Mapping[str, set[Value]]) -> dict[str, Value | None]:
 
 
 def merge_reading(
-    general: Invoice, taught: Invoice, overrides: Collection[str]
+    general: Invoice, from_template: Invoice, overrides: Collection[str]
 ) -> tuple[Invoice, list[str], dict[str, Value]]:
     """The fields of both, the names of those that are the template's, and its values that arithmetic speaks against."""
-    goes_first = {*_OF_SUPPLIER, *overrides, *(name for name in TAUGHT_FIELDS if getattr(general, name) is None)}
-    found = {name: getattr(taught, name) if name in goes_first else None for name in TAUGHT_FIELDS}
-    if taught.due_date and (issued := taught.issue_date or general.issue_date) and taught.due_date < issued:
+    goes_first = {*_OF_SUPPLIER, *overrides, *(name for name in TEMPLATE_FIELDS if getattr(general, name) is None)}
+    found = {name: getattr(from_template, name) if name in goes_first else None for name in TEMPLATE_FIELDS}
+    if (
+        from_template.due_date
+        and (issued := from_template.issue_date or general.issue_date)
+        and from_template.due_date < issued
+    ):
         found["due_date"] = None
-    totals, disputed = _merge_totals(general, taught, {name: found[name] for name in _TOTALS})
+    totals, disputed = _merge_totals(general, from_template, {name: found[name] for name in _TOTALS})
     found |= totals
     used = [name for name, value in found.items() if value is not None and value != getattr(general, name)]
     return _with_fields(general, {name: found[name] for name in used}), used, disputed
 
 
 def _merge_totals(
-    general: Invoice, taught: Invoice, theirs: dict[str, Decimal | None]
+    general: Invoice, from_template: Invoice, theirs: dict[str, Decimal | None]
 ) -> tuple[dict[str, Decimal | None], dict[str, Value]]:
     """The template's totals as far as they are used, and those that are disputed. `theirs` are those that go before the
     general rules."""
@@ -209,7 +215,7 @@ def _merge_totals(
         for name, value in theirs.items()
         if value is not None and getattr(general, name) not in (None, value)
     }
-    if taught.totals_add_up() is False or merged.totals_add_up() is False:
+    if from_template.totals_add_up() is False or merged.totals_add_up() is False:
         # Net and tax are not the total: the template is wrong, or the page is.
         return nothing, differing
     if differing and general.totals_add_up():

@@ -24,6 +24,12 @@ _SAME_PLACE = 8.0  # points
 _MAX_PLACES = 12  # of one value on a page: what is printed more often is no one's place
 _MIN_LABEL = 2  # letters
 
+# Where a currency has no cents, or nobody prints them, a whole number with its currency is money: `152 400 Ft`. The
+# general rules do not take it for that; behind a label that was learned it is one.
+_CURRENCY = r"(?:EUR|USD|GBP|CHF|PLN|CZK|DKK|SEK|NOK|ISK|HUF|RON|JPY|KRW|Ft\.?|Kč|kr\.?|zł|[€$£¥])"
+_NUMBER = r"[-−–]?\d[\d\s.,'’]{0,30}"
+_WITH_CURRENCY = re.compile(rf"{_CURRENCY}\s?(?P<behind>{_NUMBER})|(?P<before>{_NUMBER}?)\s?{_CURRENCY}", re.IGNORECASE)
+
 
 def learn_rules(page: Page, field: str, value: Value) -> tuple[PlaceRule, ...]:
     """The rules that read this value, the likeliest to last first."""
@@ -153,9 +159,15 @@ def _parse_value(field: str, text: str, form: PlaceRule) -> Value | None:
         return _parse_number(own, form.shape)
     if field in DATE_FIELDS:
         return _parse_date(own, form.day_first)
-    if field in AMOUNT_FIELDS and values.is_money(own):
-        return values.parse_amount(own)
-    return None
+    return _parse_amount(own) if field in AMOUNT_FIELDS else None
+
+
+def _parse_amount(text: str) -> Decimal | None:
+    if values.is_money(text) and (amount := values.parse_amount(text)) is not None:
+        return amount
+    match = _WITH_CURRENCY.fullmatch(text)
+    found = values.find_amounts(match["behind"] or match["before"]) if match else []
+    return found[0] if len(found) == 1 else None
 
 
 def _begins_with(text: str, iban: str) -> bool:

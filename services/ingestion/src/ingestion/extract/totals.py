@@ -46,8 +46,10 @@ def find_totals(page: Sequence[TextLine], currency: str | None = None) -> Invoic
     candidates = _Candidates(
         sure=_drop_repeats(_find_labelled_amounts(own, labels.TOTAL_GROSS)),
         maybe=_drop_repeats(_find_labelled_amounts(own, labels.TOTAL_GROSS_MAYBE)),
-        nets=_drop_repeats(_find_labelled_amounts(own, labels.TOTAL_NET)),
-        taxes=_drop_repeats(_find_labelled_amounts(own, labels.TOTAL_TAX, unless=labels.NOT_A_TAX_AMOUNT)),
+        nets=_drop_repeats(_find_labelled_amounts(own, labels.TOTAL_NET, with_sums=True)),
+        taxes=_drop_repeats(
+            _find_labelled_amounts(own, labels.TOTAL_TAX, unless=labels.NOT_A_TAX_AMOUNT, with_sums=True)
+        ),
         due=_drop_repeats(_find_labelled_amounts(own, labels.AMOUNT_DUE)),
     )
     totals = next(_list_confirmed(own, candidates), None) or _find_unconfirmed(own, candidates)
@@ -195,13 +197,18 @@ def _add_sums_of_pairs(taxes: Sequence[Decimal]) -> list[Decimal]:
 
 
 def _find_labelled_amounts(
-    page: Sequence[TextLine], label: re.Pattern[str], unless: re.Pattern[str] | None = None
+    page: Sequence[TextLine], label: re.Pattern[str], unless: re.Pattern[str] | None = None, *, with_sums: bool = False
 ) -> Iterator[Decimal]:
+    """With the sums of columns too, where a summary of several rates has no row that adds them up."""
     for index, line in enumerate(page):
         for number, cell in enumerate(line.cells):
             match = label.search(cell.text)
             if match and not (unless and unless.search(cell.text)):
-                yield from _find_amounts_at(page, index, number, match.end())
+                found = _find_amounts_at(page, index, number, match.end())
+                yield from found
+                column = _list_column(page, index, cell) if with_sums else []
+                if len(column) > 1 and found == column[-1:]:
+                    yield sum(column, Decimal(0))
 
 
 def _find_amounts_at(page: Sequence[TextLine], index: int, number: int, end: int) -> list[Decimal]:
@@ -231,6 +238,10 @@ def _is_currency_or_rate(text: str) -> bool:
 
 def _find_column_total(page: Sequence[TextLine], index: int, head: TextCell) -> list[Decimal]:
     """The bottom of a column under its head: the total row stands below those of the rates."""
+    return _list_column(page, index, head)[-1:]
+
+
+def _list_column(page: Sequence[TextLine], index: int, head: TextCell) -> list[Decimal]:
     found: list[Decimal] = []
     top = page[index].top
     for line in page[index + 1 : index + 10]:
@@ -239,12 +250,12 @@ def _find_column_total(page: Sequence[TextLine], index: int, head: TextCell) -> 
         if found and any(labels.TOTAL_GROSS.search(cell.text) for cell in line.cells):
             break  # what is to be paid in the end is of no column
         for cell in line.cells:
-            amount = values.parse_amount(cell.text)
             overlaps = min(cell.right, head.right) - max(cell.left, head.left) > 0
-            if overlaps and amount is not None and values.is_money(cell.text):
+            amount = values.parse_amount(cell.text) if overlaps and values.is_money(cell.text) else None
+            if amount is not None:
                 found.append(amount)
                 top = line.top
-    return found[-1:]
+    return found
 
 
 def _drop_repeats(amounts: Iterator[Decimal]) -> list[Decimal]:

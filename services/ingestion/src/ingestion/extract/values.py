@@ -87,6 +87,7 @@ DATES = re.compile(
     rf"(?<!\d)(?P<iso>(?P<y1>{_YEAR})[-/.](?P<m1>\d\d?)[-/.](?P<d1>\d\d?))(?!\d)"
     rf"|(?<![\d.,])(?P<numeric>(?P<a>\d\d?)\s?(?P<mark>[./-])\s?(?P<b>\d\d?)\s?(?P=mark)\s?(?P<y2>{_YEAR}|\d\d))(?![\d.,]\d|\d)"
     rf"|(?<!\d)(?P<d3>\d\d?)(?:st|nd|rd|th|er|\.|-)?\s*(?:of\s+|de\s+|di\s+)?(?P<m3>{_MONTH})\b(?:-|\.?,?\s*(?:de\s+|del\s+)?)(?P<y3>{_YEAR})(?!\d)"
+    rf"|(?<!\d)(?P<d5>\d\d?)(?P<dash>[-/])(?P<m5>{_MONTH})(?P=dash)(?P<y5>\d\d)(?!\d)"
     rf"|\b(?P<m4>{_MONTH})\b\.?\s*(?P<d4>\d\d?)(?:st|nd|rd|th)?\s*,?\s*(?P<y4>{_YEAR})(?!\d)",
     re.IGNORECASE,
 )
@@ -134,10 +135,9 @@ def _build_written_date(match: re.Match[str]) -> WrittenDate:
         # Points part day and month in the whole of Europe, and nowhere month and day.
         settled = match["mark"] == "." and int(match["b"]) <= 12
         return WrittenDate(year + 2000 if year < 100 else year, int(match["a"]), int(match["b"]), is_settled=settled)
-    day, month, year_text = (
-        (match["d3"], match["m3"], match["y3"]) if match["m3"] else (match["d4"], match["m4"], match["y4"])
-    )
-    return WrittenDate(int(year_text), int(day), _MONTH_OF[month.lower()], is_settled=True)
+    kind = next(kind for kind in ("3", "4", "5") if match[f"m{kind}"])
+    year, day, month = int(match[f"y{kind}"]), int(match[f"d{kind}"]), match[f"m{kind}"]
+    return WrittenDate(year + 2000 if year < 100 else year, day, _MONTH_OF[month.lower()], is_settled=True)
 
 
 def _build_date(year: int, month: int, day: int) -> date | None:

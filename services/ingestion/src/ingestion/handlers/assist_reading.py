@@ -51,8 +51,8 @@ class ModelLimits:
         return (read * self.input_price + tokens.written * self.output_price) / _PER_PRICE
 
 
-class AskedDocument(Protocol):
-    """Whose document it is, and what it is read for: a lease says so."""
+class DocumentIdentity(Protocol):
+    """Whose document it is, and for which profile it is read: a lease has both."""
 
     @property
     def document_id(self) -> str: ...
@@ -89,7 +89,7 @@ class ReadingAssistant:
         self._clock = clock
 
     async def assist_outcome(
-        self, document: AskedDocument, file: FetchedFile, outcome: DocumentOutcome, transcript: Transcript
+        self, document: DocumentIdentity, file: FetchedFile, outcome: DocumentOutcome, transcript: Transcript
     ) -> DocumentOutcome:
         """The outcome with what the model adds; the same outcome where it is not asked, or gives no usable answer."""
         tasks = self._uses.find_tasks(document.tenant_id, document.profile)
@@ -125,7 +125,7 @@ class ReadingAssistant:
             pdf=pdf,
         )
         answer = parse_answer(await self._ask(tenant_id, question), with_fields=with_fields)
-        with _unchecked_as_unusable():
+        with _raise_check_failures_as_unusable():
             evidence = await self._checker.check_invoice(transcript, answer.invoice)
         return combine_outcome(outcome, answer, evidence, unread=transcript.unread, model=self._model.name)
 
@@ -138,7 +138,7 @@ class ReadingAssistant:
             transcript, mark=self._make_mark(), answer_tokens=self._limits.answer_tokens, pdf=pdf
         )
         answer = parse_trades(await self._ask(tenant_id, question))
-        with _unchecked_as_unusable():
+        with _raise_check_failures_as_unusable():
             unprinted = await self._checker.check_trades(transcript, answer.trades)
         return combine_trades(outcome, answer, unprinted, unread=transcript.unread, model=self._model.name)
 
@@ -181,7 +181,7 @@ class ReadingAssistant:
 
 
 @contextmanager
-def _unchecked_as_unusable() -> Iterator[None]:
+def _raise_check_failures_as_unusable() -> Iterator[None]:
     try:
         yield
     except (ParserLimitReached, ParserCrashed, UnreadableFile) as error:

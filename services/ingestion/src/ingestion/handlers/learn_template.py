@@ -17,7 +17,7 @@ from mailroom_common.parser import ParserCrashed, ParserLimitReached, Unreadable
 log = get_logger()
 
 
-class TemplateTeacher:
+class TemplateLearner:
     def __init__(
         self,
         lessons: Lessons,
@@ -65,12 +65,12 @@ class TemplateTeacher:
             for known in await self._templates.find_templates(lesson.tenant_id, features):
                 if is_same_layout(known.template.features, features):
                     learned = await readers.templates.learn_template(transcript, lesson, known.template)
-                    if learned is not None and _is_of_one_supplier(known.template, learned):
+                    if learned is not None and _have_same_supplier(known.template, learned):
                         return learned, known.template_id
             return await readers.templates.learn_template(transcript, lesson, None), None
 
 
-def _is_of_one_supplier(one: LayoutTemplate, other: LayoutTemplate) -> bool:
+def _have_same_supplier(one: LayoutTemplate, other: LayoutTemplate) -> bool:
     return (one.vat_id, one.supplier_name) == (other.vat_id, other.supplier_name) or (
         one.vat_id is not None and one.vat_id == other.vat_id
     )

@@ -1,4 +1,4 @@
-"""Reading a document by what the tenant's reviews have taught about its layout."""
+"""Reading a document by the templates that were learned from the tenant's reviews."""
 
 from dataclasses import dataclass
 
@@ -33,12 +33,12 @@ async def read_by_templates(
     features = await readers.templates.measure_layout(transcript)
     if not features:
         return None
-    alike = [
+    similar = [
         stored
         for stored in await known.store.find_templates(known.tenant_id, features)
         if is_same_layout(stored.template.features, features)
     ]
-    if not alike:
+    if not similar:
         return None
     extraction = await readers.extractor.extract_fields(transcript)
-    return await readers.templates.read_by_templates(transcript, extraction, alike)
+    return await readers.templates.read_by_templates(transcript, extraction, similar)

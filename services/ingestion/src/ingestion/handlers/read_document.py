@@ -29,12 +29,13 @@ class DocumentReading:
 @dataclass(frozen=True, slots=True)
 class ReadingPurpose:
     """What a document is read for, and how it is routed then. `doc_source_id` None: it came from none. `templates`
-    None: no tenant's."""
+    None: no tenant's. `queue` is where it waits for OCR."""
 
     profile: Profile = Profile.INVOICE
     doc_source_id: str | None = None
     router: ExtractionRouter = field(default_factory=ExtractionRouter)
     templates: TenantTemplates | None = None
+    queue: str = ""
 
 
 _AS_INVOICE = ReadingPurpose()
@@ -58,14 +59,14 @@ async def read_transcript(
     if not transcript.lines and transcript.e_invoice is None:
         return routing.route_without_text(transcript)
     classification = await readers.classifier.classify_transcript(transcript)
-    taught = await read_by_templates(readers, transcript, purpose.templates)
-    if classification.document_type is None and not _is_whole(taught):
+    by_template = await read_by_templates(readers, transcript, purpose.templates)
+    if classification.document_type is None and not _is_whole(by_template):
         return purpose.router.route_unwanted(purpose.profile, classification, transcript)
-    extraction = taught or await readers.extractor.extract_fields(transcript)
+    extraction = by_template or await readers.extractor.extract_fields(transcript)
     return purpose.router.route_extraction(extraction, transcript.unread, purpose.doc_source_id)
 
 
-def _is_whole(taught: Extraction | None) -> bool:
+def _is_whole(by_template: Extraction | None) -> bool:
     """Whether a template found an invoice where the general rules see none: suppliers send other letters as well."""
-    fields = {} if taught is None else taught.fields
+    fields = {} if by_template is None else by_template.fields
     return fields.get("invoice_number") is not None and fields.get("total_gross") is not None

@@ -7,7 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Protocol
 
-from ingestion.domain.page_picture import DrawnPage
+from ingestion.domain.evidence import PageImage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,8 +57,8 @@ class DocumentCatalog(Protocol):
     async def find_content(self, tenant_id: str, document_id: str) -> StoredContent | None: ...
 
 
-class PageDrawing(Protocol):
-    async def draw_page(self, tenant_id: str, file: Path, page: int) -> DrawnPage | None:
+class PageDrawer(Protocol):
+    async def draw_page(self, tenant_id: str, file: Path, page: int) -> PageImage | None:
         """The page, counted from 0; None where the file has no such page.
 
         Raises:

@@ -1,4 +1,4 @@
-"""What earlier documents of a layout have taught."""
+"""Templates that were learned from earlier documents of a layout."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -29,12 +29,12 @@ class TemplateReader(Protocol):
 
 
 class Templates(Protocol):
-    """What a tenant's documents have taught."""
+    """The templates of a tenant."""
 
     async def has_templates(self, tenant_id: str) -> bool: ...
 
     async def find_templates(self, tenant_id: str, features: Sequence[int]) -> Sequence[StoredTemplate]:
-        """Those of layouts that are alike, the likest first; a few."""
+        """A few of similar layouts, the most similar first."""
         ...
 
 
@@ -52,5 +52,5 @@ class Lessons(Protocol):
     async def finish_lesson(
         self, lesson: Lesson, learned: LayoutTemplate | None, *, former: TemplateId | None = None
     ) -> None:
-        """Store what it taught, in the place of `former`. A decision that was taken meanwhile is another lesson."""
+        """Store what it taught, in the place of `former`. A newer decision about the document is another lesson."""
         ...

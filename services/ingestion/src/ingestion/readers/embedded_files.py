@@ -1,7 +1,7 @@
 """The files in a PDF: XML of e-invoices, and PDFs, whose pages are read as further pages of the document.
 
 A portfolio is a cover with its invoices attached; an e-invoice is a page with its XML. Bounded in number, bytes and
-depth: what lies beyond, and every file that nothing reads, is said.
+depth: what lies beyond, and every file that nothing reads, is reported.
 """
 
 from collections.abc import Sequence
@@ -34,8 +34,8 @@ class EmbeddedContent:
     pdf_count: int = 0
     pdf_bytes: int = 0
 
-    def find_place(self, content: bytes) -> bool:
-        """Whether one more PDF is read, which counts from then on."""
+    def admit_pdf(self, content: bytes) -> bool:
+        """Count one more PDF; False where it is beyond the limits."""
         self.pdf_count += 1
         self.pdf_bytes += len(content)
         return self.pdf_count <= MAX_PDFS and self.pdf_bytes <= MAX_PDF_BYTES
@@ -72,7 +72,7 @@ def _read_files(
             content.unread.add(ReviewReason.EMBEDDED_FILES_NOT_READ)
         elif einvoice.is_xml(file.content):
             _read_xml(file.name, file.content, content)
-        elif _is_pdf(file.content) and content.pages < page_limit and content.find_place(file.content):
+        elif _is_pdf(file.content) and content.pages < page_limit and content.admit_pdf(file.content):
             _read_pdf(file.content, content, page_limit, depth=depth)
         else:
             content.unread.add(ReviewReason.EMBEDDED_FILES_NOT_READ)

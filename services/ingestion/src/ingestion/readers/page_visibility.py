@@ -33,6 +33,8 @@ _SCALE = 2.0  # pixels a point
 _MAX_SIDE = 2400  # pixels
 # Of 255: fainter letters are not seen. Two drawings of one word differ by up to 64 at its edges from one of it.
 _MIN_CONTRAST, _MIN_CONTRAST_AMONG_OTHERS = 24, 80
+# Pale letters on white paper an eye finds that looks for them; on a scan or a coloured box they are fainter for all.
+_MIN_CONTRAST_ON_WHITE, _WHITE = 40, 240
 _MIN_INK = 0.05  # of a letter's box
 _MAX_CHANGED = 0.5  # of the paper around a letter's ink, by what has no letter: a shadow changes less
 _MARGIN = 1  # pixels: a thin letter of another font than the one that is named lies beside its box
@@ -112,8 +114,16 @@ def _compare_drawings(
         hidden = [drawn for source, drawn in objects.items() if source in sources and layers.get(source, 0) == layer]
         with _without([*unread, *hidden]):
             rest = _draw(page)
-        ink = _differ(whole, rest, contrast) & ~_find_shared(letters, places, chosen, touched, whole.shape)
-        seen[chosen] = np.array(_measure_share(ink, places[chosen])) >= _MIN_INK
+        change = np.maximum(whole, rest) - np.minimum(whole, rest)
+        change[_find_shared(letters, places, chosen, touched, whole.shape)] = 0
+        seen[chosen] = (
+            np.array(_measure_share(change >= max(contrast, _MIN_CONTRAST_ON_WHITE), places[chosen])) >= _MIN_INK
+        )
+        for index in chosen[~seen[chosen]].tolist():
+            left, top, right, bottom = places[index].tolist()
+            region = np.s_[top:bottom, left:right]
+            ink = (change[region] >= contrast) & (rest[region] < _WHITE)
+            seen[index] = np.count_nonzero(ink) >= _MIN_INK * max(ink.size, 1)
         if not np.array_equal(whole, bare):
             seen[chosen] &= ~_find_covered(whole, bare, rest, places[chosen])
     return seen & _is_large_enough(page, letters)

@@ -70,6 +70,7 @@ async def test_words_find_the_documents_that_have_all_of_them_the_newest_first_p
     pool: asyncpg.Pool, documents: Mapping[int, set[str]], few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(word_search, "FEW", few)
+    monkeypatch.setattr(word_search, "_LONGEST_S", 60)
     for text in ("all", "even", "former", "once", "nowhere", "odd former", "even odd"):
         for status in (None, "completed"):
             expected = [
@@ -83,22 +84,13 @@ async def test_words_find_the_documents_that_have_all_of_them_the_newest_first_p
                 assert all(len(page) == limit for page in pages[:-1]), (text, status, limit)
 
 
-async def test_a_page_ends_where_it_has_cost_enough_and_the_next_goes_on_from_there(
-    pool: asyncpg.Pool, documents: Mapping[int, set[str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(word_search, "FEW", 0)
-    monkeypatch.setattr(word_search, "_MAX_COST", 2)
-    pages = await list_pages(pool, DocumentFilter(text="former"), 100)
-    assert len(pages) > 2
-    assert [document for page in pages for document in page] == [f"acme-{position}" for position in POSITIONS[3::-1]]
-
-
 async def test_no_step_holds_more_documents_against_the_other_filters_than_its_limit(
     pool: asyncpg.Pool, documents: Mapping[int, set[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(word_search, "FEW", 0)
     monkeypatch.setattr(word_search, "_MAX_CANDIDATES", 2)
-    monkeypatch.setattr(word_search, "_CANDIDATES_PER_COST", 0.001)  # so a page ends with the first step that has any
+    monkeypatch.setattr(word_search, "_LONGEST_S", -1)  # a page is one step
+    monkeypatch.setattr(word_search, "BUCKET_BITS", (18,))
     pages = await list_pages(pool, DocumentFilter(text="all", profile="invoice"), 9)
     assert {len(page) for page in pages} <= {0, 1, 2}
     assert sum(len(page) for page in pages) == len(POSITIONS)

@@ -15,15 +15,18 @@ import orjson
 import pytest
 from ingestion_fakes import build_record
 from ingestion_processes import api_settings, as_tenant, running_api
-from ingestion_site import Ingestion
+from ingestion_site import SCHEMA, Ingestion
+from migrated_databases import migrate_once
 
 from ingestion.adapters.document_search import NEWEST, build_conditions, build_search
+from ingestion.adapters.documents import PgDocumentCatalog
 from ingestion.adapters.word_search import build_step
 from ingestion.domain.document import DocumentOutcome
 from ingestion.domain.invoice import Invoice
 from ingestion.domain.reasons import DocumentSkipReason, ReviewReason
 from ingestion.ports.documents import DocumentFilter
 from mailroom_common.events import Profile, ResultStatus
+from mailroom_common.postgres import open_pool
 
 pytestmark = pytest.mark.stack
 
@@ -261,6 +264,21 @@ _MANY_WORDS = """
            array_to_tsvector(array['a:' || tenant_id || '/' || document_id, 'a:' || tenant_id || '/invoice'])
     from ingestion.document
 """
+
+
+async def test_a_page_is_planned_with_its_own_values_however_often_its_like_was_read(postgres_url: str) -> None:
+    """A plan for any values would take an amount that nothing reaches for one that a third of the documents reach."""
+    await migrate_once(postgres_url, SCHEMA)
+    async with open_pool(postgres_url, application_name="test", max_size=1) as pool:
+        catalog = PgDocumentCatalog(pool)
+        for wanted in (DocumentFilter(amount_from=Decimal(1)), DocumentFilter(text="steel")):
+            for _ in range(7):
+                await catalog.list_documents("acme", wanted, before=None, limit=10)
+        rows = await pool.fetch("select statement, generic_plans from pg_prepared_statements")
+        pages = {
+            row["statement"]: row["generic_plans"] for row in rows if "from ingestion.document" in row["statement"]
+        }
+        assert set(pages.values()) == {0}, pages
 
 
 async def test_each_filter_has_an_index_that_begins_with_the_tenant(pool: asyncpg.Pool) -> None:

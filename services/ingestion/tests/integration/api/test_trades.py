@@ -153,7 +153,7 @@ async def test_a_trade_behind_more_than_are_looked_at_has_a_state_and_counts_onc
 ) -> None:
     """A sender who states very many trades of a day must not keep a real one out of the books for ever."""
     monkeypatch.setattr(trade_ledger, "_MAX_SIMILAR_READ", 2)
-    monkeypatch.setattr("ingestion.domain.trade_ledger.MAX_SIMILAR", 2)
+    monkeypatch.setattr("ingestion.domain.trade_ledger.MAX_COMPARED", 2)
     for name in ("forged", "forged too"):
         await finish(site, name, outcome_of(build_trade(isin="US0378331005", reference=name)))
     real = await finish(site, "real", outcome_of(NOTE))

@@ -71,7 +71,7 @@ EXTRACTION: dict[str, Any] = {
     "extraction": Invoice(lines=(InvoiceLine(),)).to_json(),
     "reader": "layout-rules/1",
     "doubts": ["total_gross"],
-    "unseen": None,
+    "review_reason": None,
     "boxes": [["total_gross", 0, 40, 100, 50, 10.5]],
 }
 NESTED: dict[str, Any] = {}
@@ -86,7 +86,7 @@ async def test_answers_in_our_form_are_taken() -> None:
         assert (await reader.classify_transcript(Transcript("application/pdf", 1))).document_type == document_type
     extraction = await LocalReader(TakenOverParser(EXTRACTION)).extract_fields(Transcript("application/pdf", 1))
     assert extraction.doubts == ("total_gross",)
-    assert extraction.unseen is None
+    assert extraction.review_reason is None
     assert extraction.boxes == (EvidenceBox("total_gross", 0, 40, 100, 50, 10.5),)
 
 
@@ -129,7 +129,7 @@ def change_fields(**changed: Any) -> dict[str, Any]:
         {**EXTRACTION, "reader": "x" * 1000},
         {**EXTRACTION, "doubts": [{}]},
         {**EXTRACTION, "doubts": "text"},
-        {**EXTRACTION, "unseen": "text"},
+        {**EXTRACTION, "review_reason": "text"},
         {**EXTRACTION, "boxes": [["surplus", 0, 40, 100, 50, 10.5]]},
         {**EXTRACTION, "boxes": [["iban", 0, 40, 100, 50, "far"]]},
         {**EXTRACTION, "boxes": [["iban", 0, 40, 100, 50, 10.5]] * 401},

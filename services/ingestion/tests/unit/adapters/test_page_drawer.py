@@ -10,8 +10,8 @@ import pytest
 from generated_invoices import text_page
 
 from ingestion.adapters.local_reader import READER_REASONS
-from ingestion.adapters.page_drawer import PAGE_MODULES, PageDrawer, _decode_page
-from ingestion.domain.page_picture import MAX_PICTURE_BYTES
+from ingestion.adapters.page_drawer import PAGE_MODULES, ParserPageDrawer, _decode_page
+from ingestion.domain.evidence import MAX_IMAGE_BYTES
 from mailroom_common.parser import ParserLimits, UnreadableFile
 from mailroom_common.parser.pool import ParserPool
 
@@ -29,7 +29,7 @@ async def test_pages_are_drawn_by_one_pool_that_starts_with_the_first(tmp_path: 
 
     file = tmp_path / "document"
     file.write_bytes(text_page("Invoice 7"))
-    async with PageDrawer(open_pool) as drawer:
+    async with ParserPageDrawer(open_pool) as drawer:
         assert opened == 0
         page = await drawer.draw_page("acme", file, 0)
         assert page is not None
@@ -46,7 +46,7 @@ _PNG = b"\x89PNG\r\n\x1a\n"
 
 @pytest.mark.parametrize(
     ("png", "scale"),
-    [(b"<html>", 2.0), (_PNG + bytes(MAX_PICTURE_BYTES), 2.0), (_PNG, 0)],
+    [(b"<html>", 2.0), (_PNG + bytes(MAX_IMAGE_BYTES), 2.0), (_PNG, 0)],
     ids=["no PNG", "too large", "no scale"],
 )
 def test_what_is_no_picture_of_ours_is_refused(png: bytes, scale: float) -> None:

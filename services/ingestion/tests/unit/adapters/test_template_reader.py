@@ -90,7 +90,7 @@ def _january() -> Transcript:
 async def test_what_a_sum_speaks_against_is_shown_beside_and_a_person_decides() -> None:
     extraction = await read({**READING, "disputed": {"total_net": "18.00"}})
     assert extraction is not None
-    assert (extraction.unseen, extraction.confidence) == (ReviewReason.READERS_DISAGREE, 0.5)
+    assert (extraction.review_reason, extraction.confidence) == (ReviewReason.READERS_DISAGREE, 0.5)
     assert [box.field for box in extraction.boxes] == ["total_gross"]
     assert extraction.fields["template_values"] == {"total_net": "18.00"}
 

@@ -12,7 +12,7 @@ from fastapi import FastAPI
 from ingestion_fakes import PDF, FakeBlobs
 
 from ingestion.api.page_images import build_page_images_router
-from ingestion.domain.page_picture import DrawnPage
+from ingestion.domain.evidence import PageImage
 from ingestion.ports.documents import StoredContent
 from mailroom_common.auth import APIKeys
 from mailroom_common.parser import ParserCrashed, ParserLimitReached, ParserUnconfined, UnreadableFile
@@ -46,11 +46,11 @@ class FakePages:
         self._trouble = trouble
         self.asked: list[tuple[str, bytes, int]] = []
 
-    async def draw_page(self, tenant_id: str, file: Path, page: int) -> DrawnPage | None:
+    async def draw_page(self, tenant_id: str, file: Path, page: int) -> PageImage | None:
         self.asked.append((tenant_id, await asyncio.to_thread(file.read_bytes), page))
         if self._trouble is not None:
             raise self._trouble
-        return DrawnPage(b"\x89PNG", 1.5) if page == 0 else None
+        return PageImage(b"\x89PNG", 1.5) if page == 0 else None
 
 
 Client = Callable[..., httpx.AsyncClient]

@@ -60,7 +60,7 @@ def test_a_supplier_whose_name_has_no_letter_is_missing(name: str) -> None:
 )
 def test_an_account_that_only_the_xml_names_is_the_last_that_is_doubted(changed: dict[str, Any], reason: str) -> None:
     """It completes once the account is known: nothing else may be forgotten with that."""
-    told = replace(extraction(changed), unseen=ReviewReason.IBAN_NOT_ON_PAGE)
+    told = replace(extraction(changed), review_reason=ReviewReason.IBAN_NOT_ON_PAGE)
     outcome = route_extraction(told)
     assert outcome.review_reason == reason
     refused = routing.route_archive_refusal(outcome)
@@ -147,7 +147,7 @@ def test_an_xml_that_is_broken_or_not_the_only_one_is_said_whatever_the_page_say
 
 
 def test_an_xml_beside_a_page_that_is_a_picture_is_not_believed() -> None:
-    read = replace(extraction(), unseen=ReviewReason.NO_TEXT_LAYER)
+    read = replace(extraction(), review_reason=ReviewReason.NO_TEXT_LAYER)
     assert route_extraction(read).reason == "no_text_layer"
 
 

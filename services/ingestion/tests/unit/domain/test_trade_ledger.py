@@ -11,6 +11,7 @@ from ingestion_fakes import build_trade
 
 from ingestion.domain.trade import ACTIVITY_STATEMENT, CONTRACT_NOTE, Direction, Trade
 from ingestion.domain.trade_ledger import (
+    MAX_COMPARED,
     MAX_SIMILAR,
     LedgerEntry,
     TradeJudgement,
@@ -174,6 +175,29 @@ def test_beyond_a_number_of_alike_trades_a_person_tells_them_apart() -> None:
     judgements = settle(*entries)
     assert judgements[f"s{MAX_SIMILAR - 1}"] == ("counted", None)
     assert judgements[f"s{MAX_SIMILAR}"] == ("possible_duplicate", "s0")
+
+
+def test_very_many_trades_of_one_security_keep_none_of_another_out() -> None:
+    many = [build_entry(f"s{number}", number, **STATEMENT, isin="US0378331005") for number in range(MAX_SIMILAR + 1)]
+    other = build_entry("a", MAX_SIMILAR + 9, reference="R-1001", isin="DE0008404005")
+    copy = build_entry("b", MAX_SIMILAR + 10, reference="R-1001", isin="DE0008404005")
+    taken = build_entry("c", MAX_SIMILAR + 11, isin="DE0007164600")
+    cancellation = cancel("d", MAX_SIMILAR + 12, isin="DE0007164600")
+    judgements = settle(*many, other, copy, taken, cancellation)
+    assert (judgements["a"], judgements["b"]) == (("counted", None), ("duplicate", "a"))
+    assert (judgements["c"], judgements["d"]) == (("cancelled", "d"), ("cancellation", "c"))
+    assert judgements[f"s{MAX_SIMILAR}"] == ("possible_duplicate", "s0")
+
+
+def test_of_all_securities_together_no_more_are_compared_than_are_read_of_them() -> None:
+    """One that is behind those that are read may be a second statement of a trade that counts already."""
+    entries = [
+        build_entry(f"s{number}", number, **STATEMENT, isin=f"US{number // MAX_SIMILAR:09}5")
+        for number in range(MAX_COMPARED)
+    ]
+    judgements = settle(*entries, build_entry("a", MAX_COMPARED + 1, isin="DE0008404005"))
+    assert judgements[f"s{MAX_COMPARED - 1}"] == ("counted", None)
+    assert judgements["a"] == ("possible_duplicate", "s0")
 
 
 def test_a_trade_counts_once_a_person_has_told_it_apart_however_many_are_alike() -> None:

@@ -30,6 +30,9 @@ def state(document_type: str = CONTRACT_NOTE, content: str = "", **changed: Any)
         ({"reference": "71234568"}, Similarity.DIFFERENT),
         ({"account": None, "account_name": None}, Similarity.CERTAIN),
         ({"account": "34567890"}, Similarity.CERTAIN),  # printed without its branch
+        # Up to its first blank only, as an earlier reader read it: nothing speaks for two trades.
+        ({"account": "DE 12", "account_name": None, "reference": None}, Similarity.POSSIBLE),
+        ({"account": "DE 12", "account_name": "Miller", "reference": None}, Similarity.DIFFERENT),
         ({"account": "9999999999"}, Similarity.POSSIBLE),  # an order that is split over accounts
         ({"account": "9999999999", "reference": None}, Similarity.DIFFERENT),
         ({"account": None, "account_name": "ACME"}, Similarity.CERTAIN),

@@ -62,7 +62,7 @@ def test_of_a_portfolio_the_invoice_is_read_and_neither_its_cover_nor_its_terms(
     assert ask(rule_based.classify_document, transcript)["document_type"] == "invoice"
     answer = extracted(transcript)
     assert (answer["extraction"]["invoice_number"], answer["extraction"]["supplier_name"]) == ("NP-12", "Northwind Ltd")
-    assert (answer["confidence"], answer["unseen"]) == (0.95, None)
+    assert (answer["confidence"], answer["review_reason"]) == (0.95, None)
 
 
 def test_a_portfolio_without_an_invoice_is_none() -> None:
@@ -70,19 +70,19 @@ def test_a_portfolio_without_an_invoice_is_none() -> None:
 
 
 def test_the_same_invoice_twice_is_one() -> None:
-    assert extracted(portfolio(INVOICE, INVOICE))["unseen"] is None
+    assert extracted(portfolio(INVOICE, INVOICE))["review_reason"] is None
 
 
 def test_different_invoices_in_one_file_are_for_a_person() -> None:
     for other in (INVOICE.replace("NP-12", "NP-13"), INVOICE.replace("£14.00", "£16.00").replace("£84", "£86")):
         answer = extracted(portfolio(COVER, INVOICE, other))
-        assert (answer["unseen"], answer["confidence"]) == ("several_invoices", 0.5)
+        assert (answer["review_reason"], answer["confidence"]) == ("several_invoices", 0.5)
         assert answer["extraction"]["invoice_number"] == "NP-12"
 
 
 def test_an_xml_is_held_against_the_page_that_is_the_invoice() -> None:
     same = extracted(portfolio(COVER + "\n01.01.2020", GERMAN, e_invoice=parse_ubl_xml(UBL().xml())))
-    assert (same["doubts"], same["unseen"], same["confidence"]) == ([], None, 1.0)
+    assert (same["doubts"], same["review_reason"], same["confidence"]) == ([], None, 1.0)
 
 
 def test_an_xml_is_held_against_each_page_that_is_an_invoice() -> None:

@@ -86,6 +86,17 @@ def test_a_summary_of_the_tax_below_the_table_is_no_position() -> None:
     assert amounts_of(table, "119.50") == ["100.00", "19.50"]
 
 
+def test_a_table_may_have_two_columns() -> None:
+    table = "CONCEPTO  IMPORTE\nAlquiler mensualidad de agosto  1.650,00\nGastos de comunidad  120,00"
+    assert amounts_of(table, "1770.00") == ["1650.00", "120.00"]
+
+
+def test_of_two_tables_that_make_the_gross_total_the_first_has_the_lines() -> None:
+    paid = "Item  Date  Total\nPaid by card  12/07  119.50\nBalance  12/07  0.00"
+    lines, which = find_invoice_lines(page(TABLE + paid), InvoiceTotals(gross=Decimal("119.50")))
+    assert ([str(line.amount) for line in lines], which) == (["100.00", "19.50"], "gross")
+
+
 def test_what_a_page_carries_to_the_next_is_no_position() -> None:
     first = TABLE.replace("Total  119.50\n", "Transporteren  119.50\n")
     second = "Description  Quantity  Price  Amount\nTransport  119.50\nTransport  1  30.00  30.00\nTotal  149.50"

@@ -20,6 +20,7 @@ def number(*rows: str) -> str | None:
         ("Faktura korygująca nr FK/4/06/2026", "FK/4/06/2026"),
         ("Faktura – daňový doklad 2026-0042", "2026-0042"),
         ("Slutfaktura 5087", "5087"),
+        ("ZÁLOHOVÁ FAKTURA  ZF260131", "ZF260131"),
         ("Voorschotfactuur 2026-118", "2026-118"),
     ],
 )
@@ -59,3 +60,10 @@ def test_a_number_may_stand_at_the_other_edge_of_the_title() -> None:
 def test_who_writes_few_invoices_counts_from_one() -> None:
     assert number("Marco Bellini", "Fattura n. 8 del 14/07/2026") == "8"
     assert number("Marco Bellini", "Fattura n. 8 pagine") is None
+
+
+def test_a_bare_label_below_many_lines_is_the_numbers_where_a_title_says_of_what() -> None:
+    head = [f"Line {row} of the head" for row in range(12)]
+    assert number(*head, "Factuur           Nummer     2026-17", *head) == "2026-17"
+    assert number("FACTURA", "N.º       FT A/20871", "Data      2026.06.05") == "FT A/20871"
+    assert number(*head, "Offerte           Nummer     2026-17", *head) is None

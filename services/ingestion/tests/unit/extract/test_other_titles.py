@@ -27,6 +27,7 @@ TOTALS = ["Net   100.00 €", "VAT 20%   20.00 €", "Total   120.00 €"]
         "Letzte außergerichtliche Mahnung",
         "Mise en demeure",
         "Inkassokrav",
+        "Rykkerskrivelse nr. 2",
     ],
 )
 def test_what_a_reminder_asks_for_is_no_total_of_an_invoice(title: str) -> None:
@@ -114,7 +115,14 @@ def test_a_statement_of_what_is_open_is_no_invoice_and_a_bill_that_is_called_one
         "Nabídka č. 8",
         "Albarán",
         "Kostenvoranschlag",
+        "Offene-Posten-Liste per 30.06.2026",
     ],
 )
 def test_an_offer_an_order_and_a_delivery_are_no_invoice_in_any_language(title: str) -> None:
     assert not is_invoice(Transcript.from_rows(["Example AB", title, *TOTALS]))
+
+
+def test_who_is_named_as_the_one_to_send_an_invoice_to_has_none_yet() -> None:
+    rows = ["Hansen GmbH", "Bestellung Nr. 45-88120", "{}   kreditoren@hansen.example", *TOTALS]
+    assert not is_invoice(Transcript.from_rows([row.format("Rechnung an:") for row in rows]))
+    assert is_invoice(Transcript.from_rows([row.format("Rechnung") for row in rows]))

@@ -78,3 +78,6 @@ def test_an_account_in_print_that_no_eye_looks_at_does_not_go_before_the_one_tha
     assert find_iban(write_lines((hidden, 4.6), ("Invoice", 20.0), (shown, 11.6))) == "DE89370400440532013000"
     # In a foot all accounts are small, and so is the print around them.
     assert find_iban(write_lines((hidden, 6.0), (shown, 6.0), ("Invoice", 20.0))) == "DE02120300000000202051"
+    # The customer's own, which is debited, says nothing of how small the supplier's may be.
+    debited = "Der Betrag wird von Ihrem Konto DE89 3704 0044 0532 0130 00 abgebucht."
+    assert find_iban(write_lines((debited, 11.6), ("Muster GmbH", 6.0), (hidden, 6.0))) == "DE02120300000000202051"

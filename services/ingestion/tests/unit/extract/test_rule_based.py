@@ -61,16 +61,17 @@ def test_a_page_that_contradicts_its_xml_halves_the_confidence_and_names_the_fie
 
 def test_an_e_invoice_without_a_page_to_compare_is_not_sure() -> None:
     answer = extracted(with_xml(CII()))
-    assert (answer["confidence"], answer["unseen"], answer["doubts"]) == (0.5, "no_text_layer", [])
+    assert (answer["confidence"], answer["review_reason"], answer["doubts"]) == (0.5, "no_text_layer", [])
 
 
 @pytest.mark.parametrize(
-    ("account", "unseen"), [("IBAN DE88 2008 0000 0970 3757 00", None), ("Bitte zahlen Sie bald", "iban_not_on_page")]
+    ("account", "review_reason"),
+    [("IBAN DE88 2008 0000 0970 3757 00", None), ("Bitte zahlen Sie bald", "iban_not_on_page")],
 )
-def test_an_account_that_only_the_xml_names_is_told(account: str, unseen: str | None) -> None:
+def test_an_account_that_only_the_xml_names_is_told(account: str, review_reason: str | None) -> None:
     """Nobody who looks at the page can see whom he pays, and who changes a file in between changes its XML."""
     answer = extracted(with_xml(CII(), f"{PAGE_OF_XML}\n{account}"))
-    assert (answer["doubts"], answer["unseen"], answer["confidence"]) == ([], unseen, 1.0)
+    assert (answer["doubts"], answer["review_reason"], answer["confidence"]) == ([], review_reason, 1.0)
 
 
 def test_an_account_that_only_a_pdf_in_the_pdf_names_is_told() -> None:
@@ -78,7 +79,7 @@ def test_an_account_that_only_a_pdf_in_the_pdf_names_is_told() -> None:
     own, inner = page(PAGE_OF_XML).lines, page(f"{PAGE_OF_XML}\nIBAN DE88 2008 0000 0970 3757 00").lines
     lines = (*own, *(replace(line, page=1) for line in inner))
     transcript = Transcript("application/pdf", 2, lines, einvoice.parse_invoice_xml(CII().xml()), part_starts=(1,))
-    assert extracted(transcript)["unseen"] == "iban_not_on_page"
+    assert extracted(transcript)["review_reason"] == "iban_not_on_page"
 
 
 def test_a_page_is_read_by_its_layout() -> None:

@@ -130,3 +130,26 @@ def test_a_legal_form_alone_is_no_name() -> None:
     rows = ["SARL ELECTRO DISTRIB", "ZI Les Paluds", "", "Facture 7", *["Pompe   10,00"] * 8, "", ""]
     foot = "SARL au capital de 40 000 € - N° TVA FR08418840211"
     assert find_supplier_name(page("\n".join([*rows, foot]))) == "SARL ELECTRO DISTRIB"
+
+
+def test_a_long_name_is_one_if_its_words_have_capitals() -> None:
+    text = "{}\nKerkstraat\nBtw-id NL620267575B01\n\n\n\nVerlag Nordstern\nSpeicherstadt"
+    assert find_supplier_name(page(text.format("Sanne de Wit Tekst & Vertaling"))) == "Sanne de Wit Tekst & Vertaling"
+    assert find_supplier_name(page(text.format("Sanne de Wit writes and translates"))) is None
+
+
+def test_an_address_with_the_first_name_is_that_persons_too() -> None:
+    text = "Facture\n\n\n\nSanne de Wit\nKerkstraat\n{}\n\n\n\nVerlag Nordstern\nSpeicherstadt"
+    assert find_supplier_name(page(text.format("sanne@tekst.example"))) == "Sanne de Wit"
+    assert find_supplier_name(page(text.format("office@gmail.com"))) is None
+
+
+def test_a_street_over_its_town_is_no_name_whatever_stands_below() -> None:
+    text = "Factuur\n\n\nLangestraat 88\n3811 AK Amersfoort\nbtw NL119295349B01"
+    assert find_supplier_name(page(text)) is None
+    assert find_supplier_name(page(text.replace("Langestraat 88", "Drukkerij Langestraat"))) == "Drukkerij Langestraat"
+
+
+def test_the_supplier_in_the_other_column_is_not_billed_to() -> None:
+    rows = ["Billed to                                         Tallyfox Technologies Ltd", "Acme Studio Ltd"]
+    assert find_supplier_name(page("\n".join([*rows, "3 Canal Street"]))) == "Tallyfox Technologies Ltd"

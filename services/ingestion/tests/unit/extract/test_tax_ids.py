@@ -13,6 +13,7 @@ from ingestion.extract.tax_ids import compare_tax_ids, find_tax_ids
         ("C.I.F. B-21114673", "B21114673"),
         ("NIF: 508 830 362", "508830362"),
         ("Contribuinte n.º 508830362", "508830362"),
+        ("Contribuinte N.º 508830362", "508830362"),
         ("P.IVA 37894770314 - C.F. RNLPLA75D44A944K", "37894770314"),
         ("Partita IVA: IT37894770314", "IT37894770314"),
         ("Musterby ApS · CVR-nr. 26 66 85 14 · Tlf. 74 42 00 00", "26668514"),

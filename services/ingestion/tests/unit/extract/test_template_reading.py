@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from ingestion.domain.invoice import Invoice
-from ingestion.domain.layout_template import MAX_FEATURES, MAX_RULES, TAUGHT_FIELDS
+from ingestion.domain.layout_template import MAX_FEATURES, MAX_RULES, TEMPLATE_FIELDS
 from ingestion.domain.transcript import Transcript
 from ingestion.extract.layout_features import compute_features, index_page
 from ingestion.extract.template_reading import (
@@ -60,7 +60,7 @@ TAUGHT: dict[str, Any] = {"supplier_name": "Nordlicht GmbH", "invoice_number": "
 def test_no_template_goes_against_a_sum(
     general: Invoice, taught: Invoice, total: str | None, disputed: set[str]
 ) -> None:
-    merged, _, differing = merge_reading(general, taught, TAUGHT_FIELDS)
+    merged, _, differing = merge_reading(general, taught, TEMPLATE_FIELDS)
     assert merged.total_gross == (None if total is None else Decimal(total))
     assert differing.keys() == disputed
 
@@ -161,3 +161,23 @@ def test_a_reminder_is_not_read_by_the_template_of_the_invoices_that_it_looks_li
 ) -> None:
     transcript = build_page(title, *ROWS)
     assert bool(measure_layout(BytesIO(orjson.dumps(transcript.to_json())), {})) is is_for_templates
+
+
+@pytest.mark.parametrize("currency", ["{} Ft", "HUF {}", "{} ¥"])
+def test_totals_without_cents_are_learned_with_their_currency(currency: str) -> None:
+    def build(net: str, tax: str, gross: str) -> Transcript:
+        totals = zip(("davor", "Abgabe", "zu entrichten"), (net, tax, gross), strict=True)
+        return build_page(*ROWS[:4], *(f"{label}   {currency.format(amount)}" for label, amount in totals))
+
+    wanted = replace(amounts("152400", "120000", "32400"), supplier_name="Nordlicht GmbH", currency="HUF")
+    template = build_template(build("120 000", "32 400", "152 400"), wanted, "invoice", None)
+    assert template is not None
+    read = read_template(template, index_page(build("98 500", "26 595", "125 095")))
+    assert read == replace(amounts("125095", "98500", "26595"), supplier_name="Nordlicht GmbH", currency="HUF")
+
+
+def test_a_number_without_cents_and_currency_is_no_money() -> None:
+    wanted = Invoice(supplier_name="Nordlicht GmbH", total_gross=Decimal(80), invoice_number="NL/01")
+    template = build_template(build_page(*ROWS[:4], "zu entrichten   80"), wanted, "invoice", None)
+    assert template is not None
+    assert "total_gross" not in template.rules

@@ -169,6 +169,19 @@ def test_the_taxes_of_many_rates_are_added_up() -> None:
     assert read(f"BASE IMPONIBLE   760,00€\n{taxes}\nTOTAL   803,86€") == totals("803.86", "760.00", "43.86")
 
 
+def test_a_summary_of_several_rates_may_have_no_row_that_adds_them_up() -> None:
+    table = "TVA        HT           TVA          TTC\n10 %       218,18       21,82        240,00"
+    table += "\n0 %        4,40         0,00         4,40"
+    assert read(f"{table}\nTotal TTC   244,40 €") == totals("244.40", "222.58", "21.82")
+
+
+@pytest.mark.parametrize(
+    "label", ["Gutschriftbetrag EUR", "TOTAL (IVA incl.)", "TOTALE BOLLETTA", "TOTAL DOCUMENTO", "Zu zahlender Betrag"]
+)
+def test_the_total_has_many_names(label: str) -> None:
+    assert read(f"{label}   701,15") == totals("701.15")
+
+
 def test_a_final_total_below_a_column_is_not_of_it() -> None:
     table = "Základ           DPH\n10 000,00        2 100,00\nK úhradě       12 100,00 Kč"
     assert read(table) == totals("12100.00", "10000.00", "2100.00", "12100.00")

@@ -172,3 +172,9 @@ def test_an_account_of_a_bank_that_is_on_no_list_is_one_if_its_check_digits_are_
 def test_money_is_written_with_its_cents_whatever_dates_stand_beside_it() -> None:
     text = "wird am 15.05.2026 von Ihrem Konto 4711 abgebucht: 46,49 €"
     assert [str(amount) for amount in values.find_money(text)] == ["46.49"]
+
+
+@pytest.mark.parametrize("written", ["14-Mar-26", "14/Mar/26", "14-Mar-2026"])
+def test_a_month_by_name_may_stand_between_two_numbers(written: str) -> None:
+    (found,) = values.find_dates(written)
+    assert str(found.resolve_date(day_first=None)) == "2026-03-14"

@@ -13,7 +13,7 @@ from ingestion.domain.document import DocumentId, DocumentOutcome
 from ingestion.domain.invoice import Invoice
 from ingestion.domain.layout_template import Lesson
 from ingestion.domain.reasons import DocumentSkipReason, ReviewReason
-from ingestion.handlers.learn_template import TemplateTeacher
+from ingestion.handlers.learn_template import TemplateLearner
 from ingestion.handlers.read_by_templates import TenantTemplates
 from ingestion.handlers.read_document import ReadingPurpose, read_document
 from mailroom_common.errors import Unavailable
@@ -27,7 +27,7 @@ class Site:
         self.folder = folder
         self.blobs = FakeBlobs(folder)
         self.templates = FakeTemplates()
-        self.teacher = TemplateTeacher(self.templates, self.templates, self.blobs, open_direct_readers)
+        self.learner = TemplateLearner(self.templates, self.templates, self.blobs, open_direct_readers)
 
     async def read(self, pdf: bytes, tenant: str = "acme") -> DocumentOutcome:
         file = self.folder / "invoice.pdf"
@@ -53,8 +53,8 @@ class Site:
                 fields=fields,
             )
         )
-        assert await self.teacher.learn_next()
-        assert not await self.teacher.learn_next()
+        assert await self.learner.learn_next()
+        assert not await self.learner.learn_next()
 
 
 @pytest.fixture
@@ -157,7 +157,7 @@ async def test_a_document_whose_blob_is_gone_teaches_nothing_and_holds_up_no_oth
         fields=Invoice().to_json(),
     )
     site.templates.lessons.append(lesson)
-    assert await site.teacher.learn_next()
+    assert await site.learner.learn_next()
     assert site.templates.lessons == []
     assert site.templates.learned == {}
 
@@ -187,5 +187,5 @@ async def test_a_lesson_is_given_back_while_the_blob_store_is_away_and_when_the_
     )
     site.templates.lessons.append(lesson)
     with pytest.raises(type(error)):
-        await site.teacher.learn_next()
+        await site.learner.learn_next()
     assert site.templates.released == [lesson]

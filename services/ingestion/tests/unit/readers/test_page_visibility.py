@@ -47,6 +47,12 @@ def write_almost_white(canvas: Canvas) -> None:
     canvas.drawString(40, 700, ACCOUNT)
 
 
+def write_pale(canvas: Canvas) -> None:
+    """Whoever looks for it finds it, and nobody looks for it."""
+    canvas.setFillColor(Color(0.86, 0.86, 0.86))
+    canvas.drawString(40, 700, ACCOUNT)
+
+
 def write_transparent(canvas: Canvas) -> None:
     canvas.setFillAlpha(0)
     canvas.drawString(40, 700, ACCOUNT)
@@ -135,6 +141,7 @@ def write_below_a_huge_letter(canvas: Canvas) -> None:
         write_below_a_huge_letter,
         write_white_on_white,
         write_almost_white,
+        write_pale,
         write_transparent,
         write_in_invisible_mode,
         write_behind_a_box,

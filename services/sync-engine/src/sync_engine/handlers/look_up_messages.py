@@ -1,7 +1,7 @@
 """Looks up the unknown mails of a folder's changes together, by when they were received.
 
 Changes come without parts and headers, and to ask for each mail by its id costs a call. A list of the folder has both:
-one page of it, which is one call, tells of up to fifty mails. What it does not tell is asked for by its id.
+one page of it, which is one call, shows up to fifty mails. What it does not show is asked for by its id.
 """
 
 import time
@@ -23,12 +23,12 @@ log = get_logger()
 
 # Fewer are asked for by their ids: a page of the list is the heavier call.
 _MIN_MESSAGES = 3
-# So many are in memory, and what is told of the last of them is not much older than its batch.
+# So many are in memory, and the facts of the last of them are not much older than its batch.
 _MAX_MESSAGES = MAX_BATCH_MESSAGES
-# After a look-up that failed or told nothing, the mails of that source are asked for by their ids for so long, and for
+# After a look-up that failed or found nothing, the mails of that source are asked for by their ids for so long, and for
 # the pause that the provider asks for: a look-up that always fails must not end each run before its first mail.
-_REST_S = 60.0
-_MAX_RESTING = 10_000
+_BACK_OFF_S = 60.0
+_MAX_BACKING_OFF = 10_000
 
 Summaries = dict[str, MessageSummary]  # by message id
 
@@ -38,7 +38,7 @@ class LookUpMessages:
         self._messages = messages
         self._monotonic = monotonic
         # By doc source, in memory: what is forgotten costs a call.
-        self._resting_until: OrderedDict[str, float] = OrderedDict()
+        self._backing_off_until: OrderedDict[str, float] = OrderedDict()
 
     def open_page(
         self,
@@ -48,7 +48,7 @@ class LookUpMessages:
         progress: PageProgress,
         hints: Mapping[str, MessageSummary],
     ) -> "PageLookUp":
-        """`hints` have told of their messages already."""
+        """`hints` are summaries that are known already."""
         shown: Summaries = {}
         if run.provider.traits.change_listing is ChangeListing.FOLDER_DELTAS:
             for change in changes:
@@ -59,13 +59,13 @@ class LookUpMessages:
         return PageLookUp(self, run, folder_id, shown)
 
     async def look_up(self, run: SyncRun, folder_id: str, shown: Sequence[MessageSummary]) -> Summaries:
-        """What the list tells of those of them that are unknown, where it is not older than what the changes have
+        """The summaries in the list of those that are unknown, where they are not older than what the changes have
         `shown`.
 
         Raises CallDeferred, and what ends the access to the whole mailbox.
         """
         found: Summaries = {}
-        if len(shown) < _MIN_MESSAGES or self._is_resting(run):
+        if len(shown) < _MIN_MESSAGES or self._is_backing_off(run):
             return found
         known = await self._messages.find_known(run.doc_source_id, [summary.message_id for summary in shown])
         unknown = [summary for summary in shown if summary.message_id not in known]
@@ -78,20 +78,20 @@ class LookUpMessages:
         except (Throttled, ProviderUnavailable, Rejected, AccessDenied) as error:
             # The mails are asked for by their ids for a minute: that tells whether it is the mailbox that fails.
             log.warning("look_up_failed", doc_source_id=run.doc_source_id, scope=folder_id, reason=str(error))
-            self._rest(run, pause_s=error.retry_after_s if isinstance(error, Retryable) else None)
+            self._back_off(run, pause_s=error.retry_after_s if isinstance(error, Retryable) else None)
         else:
             if not found:
-                self._rest(run)
+                self._back_off(run)
         return found
 
-    def _rest(self, run: SyncRun, *, pause_s: float | None = None) -> None:
-        self._resting_until[run.doc_source_id] = self._monotonic() + (pause_s or 0.0) + _REST_S
-        self._resting_until.move_to_end(run.doc_source_id)
-        if len(self._resting_until) > _MAX_RESTING:
-            self._resting_until.popitem(last=False)
+    def _back_off(self, run: SyncRun, *, pause_s: float | None = None) -> None:
+        self._backing_off_until[run.doc_source_id] = self._monotonic() + (pause_s or 0.0) + _BACK_OFF_S
+        self._backing_off_until.move_to_end(run.doc_source_id)
+        if len(self._backing_off_until) > _MAX_BACKING_OFF:
+            self._backing_off_until.popitem(last=False)
 
-    def _is_resting(self, run: SyncRun) -> bool:
-        return self._resting_until.get(run.doc_source_id, 0.0) > self._monotonic()
+    def _is_backing_off(self, run: SyncRun) -> bool:
+        return self._backing_off_until.get(run.doc_source_id, 0.0) > self._monotonic()
 
 
 class PageLookUp:
@@ -121,7 +121,7 @@ def _may_be_looked_up(run: SyncRun, summary: MessageSummary) -> bool:
 
 async def _read_list(run: SyncRun, folder_id: str, shown: Sequence[MessageSummary], found: Summaries) -> None:
     """Page by page, by time and never by link. Each page begins at a mail that is wanted, so that those between two of
-    them cost nothing, and goes on only while each has told of two: together they cost a call more than the mails would
+    them cost nothing, and goes on only while each has shown two: together they cost a call more than the mails would
     at worst."""
     by_id = {summary.message_id: summary for summary in shown}
     missing = sorted((summary.received_at, summary.message_id) for summary in shown if summary.received_at)

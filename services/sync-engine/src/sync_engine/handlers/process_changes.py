@@ -34,7 +34,7 @@ class ProcessChanges:
         known = await self._messages.find_known(run.doc_source_id, [change.message_id for change in changes])
         # What has become known since was judged in a version that is as new as that of the list, or newer.
         unknown = {key: summary for key, summary in (looked_up or {}).items() if key not in known}
-        changes = [_tell_more(change, scope, unknown.get(change.message_id)) for change in changes]
+        changes = [_add_looked_up_facts(change, scope, unknown.get(change.message_id)) for change in changes]
         if run.is_observing:
             return await self._observe_changes(run, watch, scope, changes, known)
         refs = [ref for change in changes if (ref := _to_collect(run, watch, change, known.get(change.message_id)))]
@@ -66,7 +66,7 @@ class ProcessChanges:
         return replace(batch, messages=batch.messages + tuple(message for message in removed if message))
 
 
-def _tell_more(change: Change, scope: str, looked_up: MessageSummary | None) -> Change:
+def _add_looked_up_facts(change: Change, scope: str, looked_up: MessageSummary | None) -> Change:
     if looked_up is None:
         return change
     return replace(change, summary=replace(looked_up, folder_id=looked_up.folder_id or scope))

@@ -77,7 +77,7 @@ def classify_note(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
 
 
 def extract_trades(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
-    """`unseen` is why what was read off a picture is not believed."""
+    """`review_reason`: OCR was not certain of what it read."""
     content = file.read()
     reading, transcript = _read_transcript(content), _parse_transcript(content)
     is_ocr = was_read_by_ocr(transcript)
@@ -87,7 +87,7 @@ def extract_trades(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
         "extraction": {"trades": [found.trade.to_json() for found in reading.trades]},
         "confidence": min(reading.confidence, 0.5) if is_uncertain else reading.confidence,
         "doubts": list(reading.doubts),
-        "unseen": ReviewReason.OCR_UNCERTAIN if is_uncertain else None,
+        "review_reason": ReviewReason.OCR_UNCERTAIN if is_uncertain else None,
         "reader": OCR_TRADE_READER if is_ocr else TRADE_READER,
     }
 

@@ -34,7 +34,7 @@ class ProductRow:
     amount: Decimal
 
     @property
-    def traded(self) -> date | None:
+    def trade_date(self) -> date | None:
         return self.line.dates[0].date if self.line.dates else None
 
     @property
@@ -114,8 +114,8 @@ def _swap(row: ProductRow) -> ProductRow:
 
 def are_trades(rows: Sequence[ProductRow]) -> bool:
     """Whether the rows are trades of their own: each has its day, and not the same one or not the same security."""
-    what = {(row.traded, _find_first_words(row.line.text)) for row in rows}
-    return len(rows) >= _MIN_GROUP and all(row.traded is not None for row in rows) and len(what) > 1
+    what = {(row.trade_date, _find_first_words(row.line.text)) for row in rows}
+    return len(rows) >= _MIN_GROUP and all(row.trade_date is not None for row in rows) and len(what) > 1
 
 
 def _find_first_words(text: str) -> str:
