@@ -160,6 +160,17 @@ async def test_a_corrected_document_is_found_by_what_it_says_now(
     assert await search(api, supplier="other") == []
 
 
+async def test_words_are_not_written_again_by_a_change_that_leaves_them_as_they_are(
+    site: Ingestion, api: httpx.AsyncClient, documents: dict[str, str]
+) -> None:
+    place = "select ctid from ingestion.document_words where document_id = $1"  # of another version it is another
+    before = await site.pool.fetchval(place, documents["doubtful"])
+    headers = {**as_tenant("acme", "operator"), "If-Match": "1"}
+    answer = await api.post(f"/documents/{documents['doubtful']}/review", json={"action": "confirm"}, headers=headers)
+    assert answer.status_code == 200
+    assert await site.pool.fetchval(place, documents["doubtful"]) == before
+
+
 async def test_an_invoice_in_other_bytes_is_marked_on_both_and_dropped_nowhere(
     site: Ingestion, api: httpx.AsyncClient
 ) -> None:
