@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ingestion.domain.document import DocumentOutcome
-from ingestion.domain.page_stance import PageStance
+from ingestion.domain.page_orientation import PageOrientation
 from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.transcript import PDF, TextLine, Transcript
 from mailroom_common.events import ResultStatus
@@ -40,13 +40,13 @@ def needs_ocr(outcome: DocumentOutcome, transcript: Transcript) -> bool:
 @dataclass(frozen=True, slots=True)
 class ReadPages:
     """What OCR made of some pages of a document: `pages` were looked at, and of those in `cut` only a part was read.
-    In `blank` there is nothing to read. `stances` are how they lay."""
+    In `blank` there is nothing to read. `orientations` say how they were turned."""
 
     pages: Sequence[int]
     lines: Sequence[TextLine] = ()
     cut: Sequence[int] = ()
     blank: Sequence[int] = ()
-    stances: Mapping[int, PageStance] = field(default_factory=dict)
+    orientations: Mapping[int, PageOrientation] = field(default_factory=dict)
 
     def __add__(self, other: "ReadPages") -> "ReadPages":
         return ReadPages(
@@ -54,7 +54,7 @@ class ReadPages:
             [*self.lines, *other.lines],
             [*self.cut, *other.cut],
             [*self.blank, *other.blank],
-            {**self.stances, **other.stances},
+            {**self.orientations, **other.orientations},
         )
 
 
@@ -86,16 +86,16 @@ def add_read_pages(transcript: Transcript, read: ReadPages) -> Transcript:
         unread=tuple(_list_unread(transcript, read, by_page, is_all=not left)),
         pictured_pages=left,
         cut_pages=tuple(sorted(read.cut)),
-        stances=_find_stances(by_page, transcript, read),
+        orientations=_find_orientations(by_page, transcript, read),
     )
 
 
-def _find_stances(
+def _find_orientations(
     by_page: Mapping[int, Sequence[TextLine]], transcript: Transcript, read: ReadPages
-) -> Mapping[int, PageStance]:
+) -> Mapping[int, PageOrientation]:
     """Not of a page that has lines of its text layer too: those stand as the page is shown."""
     own = {line.page for line in transcript.lines if line.is_visible and not _gives_way(transcript, line.page)}
-    return {page: stance for page, stance in read.stances.items() if page in by_page and page not in own}
+    return {page: orientation for page, orientation in read.orientations.items() if page in by_page and page not in own}
 
 
 def _gives_way(transcript: Transcript, page: int) -> bool:

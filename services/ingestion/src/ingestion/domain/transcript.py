@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
 
-from ingestion.domain.page_stance import PageStance
+from ingestion.domain.page_orientation import PageOrientation
 from ingestion.domain.reasons import ReviewReason
 
 PDF = "application/pdf"
@@ -89,7 +89,7 @@ class Transcript:
 
     `unread` are reasons why the file may hold more than is here, the weightiest first. `pictured_pages` are the pages
     (from 0) that are a picture, or whose letters mean nothing, and were not read by OCR; `cut_pages` those of which OCR
-    read a part. `stances` are how pages lay that OCR read. `part_starts` are the first
+    read a part. `orientations` say how pages that OCR read were turned. `part_starts` are the first
     pages of the PDFs in the PDF, which follow on its own pages.
     """
 
@@ -101,7 +101,7 @@ class Transcript:
     pictured_pages: tuple[int, ...] = ()
     part_starts: tuple[int, ...] = ()
     cut_pages: tuple[int, ...] = ()
-    stances: Mapping[int, PageStance] = field(default_factory=dict)
+    orientations: Mapping[int, PageOrientation] = field(default_factory=dict)
 
     @cached_property
     def text(self) -> str:
@@ -138,7 +138,7 @@ class Transcript:
             "pictured_pages": list(self.pictured_pages),
             "part_starts": list(self.part_starts),
             "cut_pages": list(self.cut_pages),
-            "stances": [[page, *stance.to_list()] for page, stance in self.stances.items()],
+            "orientations": [[page, *orientation.to_list()] for page, orientation in self.orientations.items()],
         }
 
     @classmethod
@@ -157,7 +157,7 @@ class Transcript:
             pictured_pages=tuple(value["pictured_pages"]),
             part_starts=tuple(value["part_starts"]),
             cut_pages=tuple(value["cut_pages"]),
-            stances={page: PageStance.from_list(stance) for page, *stance in value["stances"]},
+            orientations={page: PageOrientation.from_list(orientation) for page, *orientation in value["orientations"]},
         )
 
 

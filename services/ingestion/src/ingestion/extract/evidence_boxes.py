@@ -56,10 +56,10 @@ def _add_boxes(
 
 def _show_box(box: EvidenceBox, transcript: Transcript) -> EvidenceBox:
     """Where it stands on the page as it is shown: a picture may have been turned to be read."""
-    stance = transcript.stances.get(box.page)
-    if stance is None:
+    orientation = transcript.orientations.get(box.page)
+    if orientation is None:
         return box
-    left, top, right, bottom = stance.place_box(box.x, box.y, box.x + box.width, box.y + box.height)
+    left, top, right, bottom = orientation.place_box(box.x, box.y, box.x + box.width, box.y + box.height)
     return replace(box, x=left, y=top, width=right - left, height=bottom - top)
 
 

@@ -173,7 +173,13 @@ class DocumentProcessor:
         if (without_reader := routing.route_without_reader(lease.profile)) is not None:
             return without_reader
         try:
-            purpose = ReadingPurpose(lease.profile, lease.doc_source_id, self._router, self._bind_templates(lease))
+            purpose = ReadingPurpose(
+                lease.profile,
+                lease.doc_source_id,
+                self._router,
+                self._bind_templates(lease),
+                queue=f"{lease.lane}:{lease.doc_source_id}",
+            )
             open_readers = partial(self._open_readers, lease.profile)
             password = None if lease.password is None else lease.password.text
             reading = await read_document_with_pictures(

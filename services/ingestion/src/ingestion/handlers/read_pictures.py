@@ -51,7 +51,8 @@ async def _read_text_and_pictures(
     if pictures is None or not needs_ocr(reading.outcome, reading.transcript):
         return reading
     try:
-        async with aclosing(pictures.read_pictures(file, reading.transcript, password=password)) as transcripts:
+        reader = pictures.read_pictures(file, reading.transcript, password=password, queue=purpose.queue)
+        async with aclosing(reader) as transcripts:
             async for transcript in transcripts:
                 reading = await _read_again(open_readers, transcript, purpose)
                 if not needs_ocr(reading.outcome, transcript):

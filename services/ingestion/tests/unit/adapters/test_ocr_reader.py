@@ -35,7 +35,7 @@ async def test_pages_of_a_scan_are_read_whichever_way_they_lie(tmp_path: Path) -
     (total,) = [line for line in read.lines if line.text.startswith("Gesamtbetrag")]
     assert (total.page, total.cells[-1].text.replace(",", ".").removesuffix(" €")) == (1, RECEIPT.truth["total_gross"])
     assert all(0.5 < cell.confidence < 1 for line in read.lines for cell in line.cells)
-    assert read.stances[1].quarter_turns == 3
+    assert read.orientations[1].quarter_turns == 3
     # The first page is empty.
     assert [part.unread for part in parts] == [(ReviewReason.PAGES_NOT_READ,), ()]
 
@@ -51,8 +51,8 @@ async def test_pages_of_a_scan_are_read_whichever_way_they_lie(tmp_path: Path) -
         {"read": [7]},
         {"read": [0, 0]},
         {"blank": [7]},
-        {"stances": [[7, 0, 0.0, 1.0, 1.0]]},
-        {"stances": [[0, 9, 0.0, 1.0, 1.0]]},
+        {"orientations": [[7, 0, 0.0, 1.0, 1.0]]},
+        {"orientations": [[0, 9, 0.0, 1.0, 1.0]]},
     ],
     ids=[
         "a page that was not asked for",
@@ -68,7 +68,13 @@ async def test_pages_of_a_scan_are_read_whichever_way_they_lie(tmp_path: Path) -
     ],
 )
 def test_an_answer_that_our_reader_does_not_give_is_refused(changed: Any) -> None:
-    usual = {"read": [0], "cut": [], "blank": [], "lines": [[0, 1.0, 1.0, [["Total", 0, 1, [0.9]]]]], "stances": []}
+    usual = {
+        "read": [0],
+        "cut": [],
+        "blank": [],
+        "lines": [[0, 1.0, 1.0, [["Total", 0, 1, [0.9]]]]],
+        "orientations": [],
+    }
     assert _decode_pages(usual, frozenset({0})).lines
     with pytest.raises((ValueError, TypeError, AttributeError)):
         _decode_pages({**usual, **changed}, frozenset({0}))

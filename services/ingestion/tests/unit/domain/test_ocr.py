@@ -4,7 +4,7 @@ import pytest
 
 from ingestion.domain.document import DocumentOutcome
 from ingestion.domain.ocr import ReadPages, add_read_pages, needs_ocr, plan_reading
-from ingestion.domain.page_stance import PageStance
+from ingestion.domain.page_orientation import PageOrientation
 from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.transcript import JPEG, PDF, TextCell, TextLine, Transcript
 from mailroom_common.events import ResultStatus
@@ -124,8 +124,8 @@ def test_a_page_that_was_cut_before_its_first_letter_is_said_to_be_unread_and_no
 
 
 def test_a_page_whose_own_text_stays_is_shown_as_it_stands() -> None:
-    stance = PageStance(1, 0.0, 842.0, 595.0)
-    read = ReadPages([0], [line("in the picture", top=80.0)], stances={0: stance})
-    assert add_read_pages(SCAN, read).stances == {0: stance}
+    orientation = PageOrientation(1, 0.0, 842.0, 595.0)
+    read = ReadPages([0], [line("in the picture", top=80.0)], orientations={0: orientation})
+    assert add_read_pages(SCAN, read).orientations == {0: orientation}
     with_text = Transcript(PDF, 1, (line("exact " * 50, top=10.0),), pictured_pages=(0,))
-    assert add_read_pages(with_text, read).stances == {}
+    assert add_read_pages(with_text, read).orientations == {}

@@ -42,7 +42,7 @@ class FakePictures:
         self._answers = answers
 
     async def read_pictures(
-        self, file: Path, transcript: Transcript, *, password: str | None = None
+        self, file: Path, transcript: Transcript, *, password: str | None = None, queue: str = ""
     ) -> AsyncGenerator[Transcript, None]:
         self.passwords.append(password)
         for answer in self._answers:

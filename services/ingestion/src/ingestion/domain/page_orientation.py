@@ -1,4 +1,4 @@
-"""How the picture of a page lay before its lines were read: where they stand on the page that is shown."""
+"""How the picture of a page was turned before its lines were read: it gives their places on the page that is shown."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ Point = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
-class PageStance:
-    """It was turned by so many quarters, against the clock, and then its lines were levelled: they leaned by `lean`
+class PageOrientation:
+    """It was turned by so many quarters, against the clock, and then its lines were levelled: they had this `slope`
     (radians, downwards to the right). `width` and `height` are those of the turned picture, in points."""
 
     quarter_turns: int
-    lean: float
+    slope: float
     width: float
     height: float
 
@@ -25,7 +25,7 @@ class PageStance:
         return min(across), min(down), max(across), max(down)
 
     def _place_point(self, x: float, y: float) -> Point:
-        x, y = x * cos(self.lean) - y * sin(self.lean), x * sin(self.lean) + y * cos(self.lean)
+        x, y = x * cos(self.slope) - y * sin(self.slope), x * sin(self.slope) + y * cos(self.slope)
         width, height = self.width, self.height
         for _ in range(self.quarter_turns):
             x, y = height - y, x
@@ -33,7 +33,7 @@ class PageStance:
         return x, y
 
     def to_list(self) -> list[int | float]:
-        return [self.quarter_turns, self.lean, self.width, self.height]
+        return [self.quarter_turns, self.slope, self.width, self.height]
 
     @classmethod
     def from_list(cls, values: Sequence[Any]) -> Self:
@@ -42,9 +42,9 @@ class PageStance:
             ValueError, TypeError: `to_list` makes no such list.
         """
         turns, *measures = values
-        lean, width, height = map(float, measures)
+        slope, width, height = map(float, measures)
         if type(turns) is not int or not 0 <= turns <= 3:
             raise ValueError("there is no such turn")
-        if not all(map(isfinite, (lean, width, height))) or abs(lean) > pi or min(width, height) < 0:
+        if not all(map(isfinite, (slope, width, height))) or abs(slope) > pi or min(width, height) < 0:
             raise ValueError("there is no such page")
-        return cls(turns, lean, width, height)
+        return cls(turns, slope, width, height)
