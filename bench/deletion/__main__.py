@@ -52,6 +52,7 @@ select $1, message_id, '1', 0, true, concat($1::text, message_id), 'invoice.pdf'
        md5(message_id), 'documents/' || message_id || '.pdf', gen_random_uuid()::text, 'completed', now()
 from added
 """
+_COUNT = "select count(*) from sync_engine.message where doc_source_id = $1"
 _IS_APPLIED = """
 select case when $2 = 'paused' then source_state = 'paused' else forgotten_version is not null end
 from sync_engine.sync_state where doc_source_id = $1
@@ -81,6 +82,9 @@ class Bench:
         for first in range(1, count + 1, ROWS_AT_ONCE):
             last = min(first + ROWS_AT_ONCE - 1, count)
             await self.pool.execute(_INSERT, source.doc_source_id, first, last)
+
+    async def count_messages(self, source: DocSource) -> int:
+        return int(await self.pool.fetchval(_COUNT, source.doc_source_id))
 
     async def apply_and_wait(self, source: DocSource) -> float:
         """Seconds from when the directory has read the source until the tables have it."""
@@ -120,15 +124,14 @@ async def measure(bench: Bench, messages: int, others: int) -> bool:
         await bench.insert_messages(source, MESSAGES_OF_OTHERS)
     await bench.pool.execute("analyze sync_engine.message, sync_engine.message_part")
     deleting = asyncio.create_task(bench.apply_and_wait(big))
-    await asyncio.sleep(1)  # it is at its batches by then
+    while not deleting.done() and await bench.count_messages(big) == messages:  # noqa: ASYNC110  # tables have no event
+        await asyncio.sleep(POLL_S)  # until it is at its batches
     waits: dict[DocSourceState, list[float]] = {DocSourceState.PAUSED: [], DocSourceState.DELETING: []}
     for source in small:
         waits[source.state].append(await bench.apply_and_wait(source))
     was_under_way = not deleting.done()
     took_s = await deleting
-    left = await bench.pool.fetchval(
-        "select count(*) from sync_engine.message where doc_source_id = $1", big.doc_source_id
-    )
+    left = await bench.count_messages(big)
     print(f"{messages:,} messages and as many parts deleted in {took_s:.0f} s, {left} left")
     for state, seconds in waits.items():
         cuts = quantiles(seconds, n=20, method="inclusive")

@@ -1,6 +1,6 @@
 """Mails whose documents lie in other mails, archives and signed or wrapped parts."""
 
-from sandbox.mails.sample_mails import Mails, left, with_text
+from sandbox.mails.sample_mails import Mails, expect_skipped, with_text
 from sandbox.mails.wrappers import (
     CRLF,
     applefile,
@@ -39,7 +39,7 @@ def add_containers(mails: Mails) -> None:
         ['Content-Type: message/rfc822; name="Facture.eml"', 'Content-Disposition: attachment; filename="Facture.eml"'],
         original,
     )
-    inside = mails.taken("facture.pdf", documents.french, via=["message"])
+    inside = mails.expect_stored("facture.pdf", documents.french, via=["message"])
     mails.add(
         "forwarded",
         "PDF in a forwarded message",
@@ -53,7 +53,7 @@ def add_containers(mails: Mails) -> None:
             "mixed", f"=_fwd_{level}", [text_part("See below.\n"), part(["Content-Type: message/rfc822"], nested)]
         )
         nested = head.format(subject="Fwd: " * level + "Facture", key=f"level-{level}") + wrapped
-    deep = mails.taken("facture.pdf", documents.french, via=["message"] * 4)
+    deep = mails.expect_stored("facture.pdf", documents.french, via=["message"] * 4)
     mails.add(
         "forwarded-four-deep",
         "PDF under four forwards",
@@ -69,7 +69,7 @@ def add_containers(mails: Mails) -> None:
         "multipart/signed with a PDF in the signed part",
         "Facture FA-2026-0117",
         multipart("signed", "=_signed_1", [inner, signature], *_SIGNED),
-        [mails.taken("facture.pdf", documents.french), left("smime.p7s", "signature", "der")],
+        [mails.expect_stored("facture.pdf", documents.french), expect_skipped("smime.p7s", "signature", "der")],
         sender="Imprimerie Rivelaine <billing@rivelaine.example>",
     )
     opaque = signed_opaque(inner.encode("ascii"))
@@ -78,7 +78,7 @@ def add_containers(mails: Mails) -> None:
         "the whole mail inside an S/MIME signed-data blob",
         "Facture FA-2026-0117",
         file_part(opaque, 'application/pkcs7-mime; smime-type=signed-data; name="smime.p7m"', named("smime.p7m")),
-        [mails.taken("facture.pdf", documents.french, via=["smime"])],
+        [mails.expect_stored("facture.pdf", documents.french, via=["smime"])],
         sender="Imprimerie Rivelaine <billing@rivelaine.example>",
     )
     bag = tnef("rechnung.pdf", documents.german)
@@ -87,7 +87,7 @@ def add_containers(mails: Mails) -> None:
         "PDF in a winmail.dat",
         "Rechnung RE-20261002-88",
         with_text(file_part(bag, 'application/ms-tnef; name="winmail.dat"', named("winmail.dat"))),
-        [mails.taken("rechnung.pdf", documents.german, via=["tnef"])],
+        [mails.expect_stored("rechnung.pdf", documents.german, via=["tnef"])],
     )
     archive = zipped(
         [
@@ -97,9 +97,9 @@ def add_containers(mails: Mails) -> None:
         ]
     )
     holds = [
-        mails.taken("invoice.pdf", documents.english, via=["zip"], raw_filename="2026/invoice.pdf"),
-        mails.taken("factuur.pdf", documents.dutch, via=["zip"]),
-        left("readme.txt", "not_a_document", "text", via=["zip"]),
+        mails.expect_stored("invoice.pdf", documents.english, via=["zip"], raw_filename="2026/invoice.pdf"),
+        mails.expect_stored("factuur.pdf", documents.dutch, via=["zip"]),
+        expect_skipped("readme.txt", "not_a_document", "text", via=["zip"]),
     ]
     mails.add(
         "zip",
@@ -121,5 +121,8 @@ def add_containers(mails: Mails) -> None:
         "appledouble pair: the resource fork is no document",
         "Invoice NOS-48213",
         with_text(pair),
-        [left("invoice.pdf", "not_a_document", "other"), mails.taken("invoice.pdf", documents.english)],
+        [
+            expect_skipped("invoice.pdf", "not_a_document", "other"),
+            mails.expect_stored("invoice.pdf", documents.english),
+        ],
     )

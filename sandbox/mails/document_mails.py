@@ -3,7 +3,7 @@
 from email.header import Header
 from urllib.parse import quote
 
-from sandbox.mails.sample_mails import Mails, left, mixed, with_text
+from sandbox.mails.sample_mails import Mails, expect_skipped, mixed, with_text
 from sandbox.mails.wrappers import (
     CRLF,
     file_part,
@@ -25,7 +25,7 @@ def add_plain_shapes(mails: Mails) -> None:
         "PDF attached as it should be",
         "Factuur 2026-3391",
         with_text(file_part(documents.dutch, f'{_PDF}; name="factuur-2026-3391.pdf"', named("factuur-2026-3391.pdf"))),
-        [mails.taken("factuur-2026-3391.pdf", documents.dutch)],
+        [mails.expect_stored("factuur-2026-3391.pdf", documents.dutch)],
         sender="Van der Molen Techniek <administratie@vandermolen.example>",
     )
     mails.add(
@@ -33,7 +33,7 @@ def add_plain_shapes(mails: Mails) -> None:
         "PDF with disposition inline, as Apple Mail sends it",
         "Facture FA-2026-0117",
         with_text(file_part(documents.french, f"{_PDF}; name=facture.pdf", "inline; filename=facture.pdf")),
-        [mails.taken("facture.pdf", documents.french)],
+        [mails.expect_stored("facture.pdf", documents.french)],
         sender=rivelaine,
     )
     mails.add(
@@ -41,7 +41,7 @@ def add_plain_shapes(mails: Mails) -> None:
         "the PDF of inline-pdf in a reminder",
         "Rappel : facture FA-2026-0117",
         with_text(file_part(documents.french, _PDF, named("rappel.pdf")), text="Un rappel amical.\n"),
-        [mails.taken("rappel.pdf", documents.french, same_bytes_as="inline-pdf.eml")],
+        [mails.expect_stored("rappel.pdf", documents.french, same_bytes_as="inline-pdf.eml")],
         sender=rivelaine,
     )
     mails.add(
@@ -52,21 +52,24 @@ def add_plain_shapes(mails: Mails) -> None:
             file_part(documents.english, _PDF, named("invoice.pdf")),
             file_part(documents.english, _PDF, named("invoice (1).pdf")),
         ),
-        [mails.taken("invoice.pdf", documents.english), mails.taken("invoice (1).pdf", documents.english)],
+        [
+            mails.expect_stored("invoice.pdf", documents.english),
+            mails.expect_stored("invoice (1).pdf", documents.english),
+        ],
     )
     mails.add(
         "same-invoice-other-bytes",
         "the invoice of same-pdf-twice as another file",
         "Copy of invoice NOS-48213",
         with_text(file_part(documents.english_copy, _PDF, named("copy.pdf"))),
-        [mails.taken("copy.pdf", documents.english_copy, same_invoice_as="same-pdf-twice.eml")],
+        [mails.expect_stored("copy.pdf", documents.english_copy, same_invoice_as="same-pdf-twice.eml")],
     )
     mails.add(
         "octet-stream",
         "PDF declared as application/octet-stream, name in capitals",
         "RECHNUNG RE-20261002-88",
         with_text(file_part(documents.german, "application/octet-stream", named("RECHNUNG.PDF"))),
-        [mails.taken("RECHNUNG.PDF", documents.german)],
+        [mails.expect_stored("RECHNUNG.PDF", documents.german)],
         sender=holm,
     )
     mails.add(
@@ -74,7 +77,7 @@ def add_plain_shapes(mails: Mails) -> None:
         "PDF named .dat",
         "Scan from reception",
         with_text(file_part(documents.consultant, "application/octet-stream", named("scan0001.dat"))),
-        [mails.taken("scan0001.dat", documents.consultant)],
+        [mails.expect_stored("scan0001.dat", documents.consultant)],
         sender="Harbor Light Consulting <office@harborlight.example>",
     )
     mails.add(
@@ -82,7 +85,7 @@ def add_plain_shapes(mails: Mails) -> None:
         "plain text named .pdf",
         "Invoice",
         with_text(file_part(b"This is not a PDF.\r\n", _PDF, named("invoice.pdf"))),
-        [left("invoice.pdf", "not_a_document", "text")],
+        [expect_skipped("invoice.pdf", "not_a_document", "text")],
     )
     mails.add(
         "three-kinds",
@@ -94,9 +97,9 @@ def add_plain_shapes(mails: Mails) -> None:
             file_part(documents.tiff, "image/tiff", named("fax.tif")),
         ),
         [
-            mails.taken("invoice.pdf", documents.consultant),
-            mails.taken("photo.jpg", documents.jpeg),
-            mails.taken("fax.tif", documents.tiff),
+            mails.expect_stored("invoice.pdf", documents.consultant),
+            mails.expect_stored("photo.jpg", documents.jpeg),
+            mails.expect_stored("fax.tif", documents.tiff),
         ],
         sender="Reception <reception@mailroom.example>",
     )
@@ -105,7 +108,7 @@ def add_plain_shapes(mails: Mails) -> None:
         "the whole mail is one scanned page, without any text",
         "Invoice CK 0711",
         file_part(documents.png, 'image/png; name="scan.png"', named("scan.png")),
-        [mails.taken("scan.png", documents.png)],
+        [mails.expect_stored("scan.png", documents.png)],
         sender="Copper Kettle Catering <hello@copperkettle.example>",
     )
     mails.add(
@@ -113,7 +116,7 @@ def add_plain_shapes(mails: Mails) -> None:
         "a bank's note of a purchase",
         "Wertpapierabrechnung",
         with_text(file_part(documents.contract_note, _PDF, named("abrechnung.pdf"))),
-        [mails.taken("abrechnung.pdf", documents.contract_note)],
+        [mails.expect_stored("abrechnung.pdf", documents.contract_note)],
         sender="Handelsbank Nordlicht <post@nordlicht.example>",
     )
     mails.add(
@@ -121,7 +124,7 @@ def add_plain_shapes(mails: Mails) -> None:
         "PDF that needs a password (it is: mailroom)",
         "Invoice NOS-48213, protected",
         with_text(file_part(documents.locked, _PDF, named("invoice.pdf")), text="The password comes separately.\n"),
-        [mails.taken("invoice.pdf", documents.locked, opens=False)],
+        [mails.expect_stored("invoice.pdf", documents.locked, opens=False)],
     )
 
 
@@ -133,7 +136,7 @@ def add_names(mails: Mails) -> None:
         "attachment without a name",
         "Rechnung",
         with_text(file_part(documents.german, _PDF, "attachment")),
-        [mails.taken(None, documents.german)],
+        [mails.expect_stored(None, documents.german)],
     )
     long_name = "Facture n° 117 – pièce jointe de l’été, réf. Ünïcode.pdf"
     coded = quote(long_name, safe="")
@@ -147,7 +150,7 @@ def add_names(mails: Mails) -> None:
         "name in RFC 2231 pieces",
         "Facture",
         with_text(file_part(documents.french, _PDF, "attachment" + numbered)),
-        [mails.taken(long_name, documents.french)],
+        [mails.expect_stored(long_name, documents.french)],
     )
     odd_name = "Rechnung Nr. 88 für Oktober – Prüfung.pdf"
     word = Header(odd_name, "utf-8", maxlinelen=10_000).encode()
@@ -156,7 +159,7 @@ def add_names(mails: Mails) -> None:
         "encoded word inside the quoted parameter, which no standard allows and many write",
         "Rechnung",
         with_text(file_part(documents.german, f'{_PDF}; name="{word}"', named(word))),
-        [mails.taken(odd_name, documents.german)],
+        [mails.expect_stored(odd_name, documents.german)],
     )
     mails.add(
         "names-disagree",
@@ -167,7 +170,7 @@ def add_names(mails: Mails) -> None:
                 documents.english, f'{_PDF}; name="document.pdf"', "attachment; filename*=utf-8''invoice%2048213.pdf"
             )
         ),
-        [mails.taken("invoice 48213.pdf", documents.english)],
+        [mails.expect_stored("invoice 48213.pdf", documents.english)],
     )
     mails.add(
         "name-with-path",
@@ -178,8 +181,8 @@ def add_names(mails: Mails) -> None:
             file_part(documents.dutch, _PDF, named("C:\\\\Temp\\\\factuur.pdf")),
         ),
         [
-            mails.taken("invoice.pdf", documents.english, raw_filename="../../etc/invoice.pdf"),
-            mails.taken("factuur.pdf", documents.dutch, raw_filename="C:\\Temp\\factuur.pdf"),
+            mails.expect_stored("invoice.pdf", documents.english, raw_filename="../../etc/invoice.pdf"),
+            mails.expect_stored("factuur.pdf", documents.dutch, raw_filename="C:\\Temp\\factuur.pdf"),
         ],
     )
 
@@ -198,7 +201,10 @@ def add_pictures(mails: Mails) -> None:
             multipart("related", "=_inner_0001", [html_part(page), logo]),
             file_part(documents.english, _PDF, named("invoice.pdf")),
         ),
-        [left("logo.png", "referenced_by_body", "png"), mails.taken("invoice.pdf", documents.english)],
+        [
+            expect_skipped("logo.png", "referenced_by_body", "png"),
+            mails.expect_stored("invoice.pdf", documents.english),
+        ],
     )
     mails.add(
         "inline-picture",
@@ -208,14 +214,17 @@ def add_pictures(mails: Mails) -> None:
             file_part(documents.logo, "image/png", 'inline; filename="handtekening.png"'),
             file_part(documents.dutch, _PDF, named("factuur.pdf")),
         ),
-        [left("handtekening.png", "inline_picture", "png"), mails.taken("factuur.pdf", documents.dutch)],
+        [
+            expect_skipped("handtekening.png", "inline_picture", "png"),
+            mails.expect_stored("factuur.pdf", documents.dutch),
+        ],
     )
     mails.add(
         "invoice-with-content-id",
         "ordinary attachment that carries a Content-ID",
         "Invoice NOS-48213",
         with_text(file_part(documents.english, _PDF, named("invoice.pdf"), "Content-ID: <f_1@northgate.example>")),
-        [mails.taken("invoice.pdf", documents.english)],
+        [mails.expect_stored("invoice.pdf", documents.english)],
     )
     banner = '<html><body><img src="cid:banner@shop.example"><p>Save 20 % this week.</p></body></html>'
     mails.add(
@@ -233,7 +242,7 @@ def add_pictures(mails: Mails) -> None:
             ],
         ),
         # Said to be inline *and* shown by the body: its disposition is looked at first.
-        [left("banner.png", "inline_picture", "png")],
+        [expect_skipped("banner.png", "inline_picture", "png")],
         "List-Unsubscribe: <mailto:leave@shop.example>",
         "Precedence: bulk",
         sender="Shop News <news@shop.example>",
@@ -243,5 +252,5 @@ def add_pictures(mails: Mails) -> None:
         "a file of no bytes beside a PDF",
         "Facture FA-2026-0117",
         with_text(file_part(b"", _PDF, named("vide.pdf")), file_part(documents.french, _PDF, named("facture.pdf"))),
-        [left("vide.pdf", "empty", "empty"), mails.taken("facture.pdf", documents.french)],
+        [expect_skipped("vide.pdf", "empty", "empty"), mails.expect_stored("facture.pdf", documents.french)],
     )

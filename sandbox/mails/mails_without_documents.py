@@ -1,6 +1,6 @@
 """Mails that hold no document."""
 
-from sandbox.mails.sample_mails import Mails, left, with_text
+from sandbox.mails.sample_mails import Mails, expect_skipped, with_text
 from sandbox.mails.wrappers import (
     CRLF,
     base64_lines,
@@ -45,7 +45,10 @@ def add_without_documents(mails: Mails) -> None:
             ),
             part(["Content-Type: text/vcard; charset=utf-8", f"Content-Disposition: {named('billing.vcf')}"], card),
         ),
-        [left("invite.ics", "calendar_or_card", "ics"), left("billing.vcf", "calendar_or_card", "vcf")],
+        [
+            expect_skipped("invite.ics", "calendar_or_card", "ics"),
+            expect_skipped("billing.vcf", "calendar_or_card", "vcf"),
+        ],
     )
     mails.add(
         "partial",

@@ -47,7 +47,7 @@ class Documents:
             },
         }
 
-    def name_of(self, content: bytes) -> str:
+    def get_name(self, content: bytes) -> str:
         return self._known[content][0]
 
     def expected(self) -> dict[str, Expected]:
@@ -80,30 +80,30 @@ class Mails:
         sent = _FIRST + timedelta(minutes=97 * len(self.sources))
         domain = sender.rpartition("@")[2].rstrip(">")
         queue_id = hashlib.sha256(name.encode()).hexdigest()[:12]
-        arrived = _written(sent + timedelta(seconds=4))
+        arrived = _format_date(sent + timedelta(seconds=4))
         head = [
             f"Return-Path: <bounce@{domain}>",
             f"Received: from mail.{domain} ([192.0.2.25]) by mx.mailroom.example id {queue_id};{CRLF}\t{arrived}",
             f"From: {sender}",
             "To: Accounts Payable <ap@mailroom.example>",
-            f"Subject: {_encoded(subject)}",
-            f"Date: {_written(sent)}",
+            f"Subject: {_encode_subject(subject)}",
+            f"Date: {_format_date(sent)}",
             f"Message-ID: <{sent.strftime('%Y%m%d%H%M%S')}.{name}@{domain}>",
             "MIME-Version: 1.0",
             *more,
         ]
         self.sources[f"{name}.eml"] = (CRLF.join(head) + CRLF + entity).encode("ascii")
-        taken = any(one["take"] for one in parts)
-        outcome = "process" if taken else "skip"
+        is_any_stored = any(one["take"] for one in parts)
+        outcome = "process" if is_any_stored else "skip"
         self.expected[f"{name}.eml"] = {"shape": shape, "outcome": outcome, "parts": list(parts)}
 
-    def taken(self, filename: str | None, content: bytes, **more: object) -> Expected:
+    def expect_stored(self, filename: str | None, content: bytes, **more: object) -> Expected:
         kind = {b"%PD": "pdf", b"\x89PN": "png", b"\xff\xd8\xff": "jpeg"}.get(content[:3], "tiff")
         facts: Expected = {"filename": filename, "content": kind, "take": True, "size_bytes": len(content)}
-        return facts | {"sha256": _sha256(content), "document": self.documents.name_of(content), **more}
+        return facts | {"sha256": _sha256(content), "document": self.documents.get_name(content), **more}
 
 
-def left(filename: str | None, reason: str, kind: str, **more: object) -> Expected:
+def expect_skipped(filename: str | None, reason: str, kind: str, **more: object) -> Expected:
     return {"filename": filename, "content": kind, "take": False, "reason": reason, **more}
 
 
@@ -119,9 +119,9 @@ def _sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _written(moment: datetime) -> str:
+def _format_date(moment: datetime) -> str:
     return moment.strftime("%a, %d %b %Y %H:%M:%S +0000")
 
 
-def _encoded(subject: str) -> str:
+def _encode_subject(subject: str) -> str:
     return subject if subject.isascii() else Header(subject, "utf-8").encode()

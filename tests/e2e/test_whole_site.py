@@ -12,12 +12,14 @@ import json
 import uuid
 from collections import Counter
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 import pytest_asyncio
 from aiokafka import TopicPartition
@@ -25,6 +27,7 @@ from aiokafka.admin import NewTopic
 from aiokafka.errors import KafkaError, for_code
 from kafka_rights import Rights, find_rights
 from pydantic import SecretStr
+from reading_quality.drawn_receipts import draw_receipt
 from reading_quality.page_drawing import draw_text
 from typer.testing import CliRunner
 from whole_site import PROVIDERS, Site, eventually, mail, pdf, whole_site
@@ -47,7 +50,9 @@ pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300)
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
-    async with whole_site(tmp_path_factory.mktemp("whole") / "home", "--secure") as running:
+    # OCR starts with the first picture: the tests without any pay nothing for it.
+    environment = {"MAILROOM_OCR_PROCESSES": "1"}
+    async with whole_site(tmp_path_factory.mktemp("whole") / "home", "--secure", environment=environment) as running:
         yield running
 
 
@@ -174,6 +179,44 @@ async def test_deleted_connection_ends_at_the_provider_and_its_documents_stay(si
 
     await eventually(is_over)
     assert len(await site.documents(source)) == 1
+
+
+async def test_a_photographed_receipt_is_read_and_digital_mail_does_not_wait_for_it(site: Site) -> None:
+    address, source = await site.connect("outlook")
+    receipt = draw_receipt(2)
+    await site.control.deliver_mail(mail(photographs=[receipt.picture]), address)
+
+    async def is_ocr_at_work() -> bool:
+        return bool(list_ocr_processes(site))
+
+    await eventually(is_ocr_at_work)
+    held = list_ocr_processes(site)
+    for process in held:
+        process.suspend()
+    try:
+        await site.control.deliver_mail(mail(pdf("digital")), address)
+
+        async def is_one_read() -> bool:
+            return bool(await site.documents(source))
+
+        await eventually(is_one_read)
+        assert [one["content_type"] for one in await site.documents(source)] == ["application/pdf"]
+    finally:
+        for process in held:
+            process.resume()
+    # OCR gives way to whatever else the machine has to do.
+    await site.settled(source, documents=2, messages=2, within_s=150)
+    (picture,) = [one for one in await site.documents(source) if one["content_type"] == "image/jpeg"]
+    assert (picture["status"], picture["extraction"]["total_gross"]) == ("completed", receipt.truth["total_gross"])
+
+
+def list_ocr_processes(site: Site) -> list[psutil.Process]:
+    """The fork server that has the models loaded, and what it has forked."""
+    found = []
+    for process in site.running.list_processes():
+        with suppress(psutil.NoSuchProcess):
+            found += [process] if any("ingestion.readers.ocr" in part for part in process.cmdline()) else []
+    return found
 
 
 NOTE = """

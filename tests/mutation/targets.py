@@ -31,7 +31,9 @@ _GATEWAY = "services/webhook-gateway"
 _GATEWAY_SOURCES = f"{_GATEWAY}/src/webhook_gateway"
 
 TARGETS = {
-    "outbox": Target((f"{_COMMON}/outbox.py",), (f"{_COMMON_UNIT}/test_outbox.py",)),
+    "outbox": Target(
+        (f"{_COMMON}/outbox.py",), (f"{_COMMON_UNIT}/test_outbox.py", f"{_COMMON_UNIT}/test_outbox_leadership.py")
+    ),
     "windowed": Target((f"{_COMMON}/kafka/windowed.py",), (f"{_COMMON_UNIT}/kafka/test_windowed.py",)),
     "partition_consumer": Target(
         (f"{_COMMON}/kafka/partition_consumer.py",),

@@ -174,9 +174,3 @@ async def run_relay(kafka: FakeKafka, **options: float) -> AsyncIterator[asyncio
     finally:
         stopping.set()
         await asyncio.wait_for(task, 5)
-
-
-async def wait_until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(5):
-        while not holds():  # noqa: ASYNC110  # what is waited for is in the fakes
-            await asyncio.sleep(0.002)

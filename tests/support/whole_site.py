@@ -3,7 +3,7 @@
 import asyncio
 import ssl
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from email import message_from_bytes, policy
@@ -105,7 +105,7 @@ async def whole_site(home: Path, *options: str, environment: Mapping[str, str] =
             yield Site(running, api, sandbox, trusted, http)
 
 
-def mail(*pdfs: bytes, subject: str = "Invoice") -> bytes:
+def mail(*pdfs: bytes, photographs: Sequence[bytes] = (), subject: str = "Invoice") -> bytes:
     made = EmailMessage()
     made["From"], made["To"], made["Subject"] = "Billing <billing@acme.example>", "ap@contoso.example", subject
     made["Message-ID"] = f"<{uuid.uuid4()}@acme.example>"
@@ -113,6 +113,8 @@ def mail(*pdfs: bytes, subject: str = "Invoice") -> bytes:
     made.set_content("Please find the invoice attached.")
     for number, pdf in enumerate(pdfs):
         made.add_attachment(pdf, maintype="application", subtype="pdf", filename=f"invoice-{number}.pdf")
+    for number, jpeg in enumerate(photographs):
+        made.add_attachment(jpeg, maintype="image", subtype="jpeg", filename=f"IMG-{number}.jpg")
     return made.as_bytes()
 
 

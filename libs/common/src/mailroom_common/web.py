@@ -131,6 +131,11 @@ def build_service_app(
     if not process.has_health_port:
         _add_health_routes(app, process.stopping, process.health)
 
+    _add_error_handlers(app, invalid_value_errors)
+    return app
+
+
+def _add_error_handlers(app: FastAPI, invalid_value_errors: Sequence[type[Exception]]) -> None:
     @app.exception_handler(HTTPProblem)
     async def answer_problem(_request: Request, error: HTTPProblem) -> Response:
         return error.build_response()
@@ -170,8 +175,6 @@ def build_service_app(
     @app.exception_handler(Exception)
     async def answer_failure(_request: Request, _error: Exception) -> Response:
         return HTTPProblem(500, "Something failed here").build_response()  # starlette raises it again: see _ServiceApp
-
-    return app
 
 
 async def _answer_invalid_value(request: Request, error: Exception) -> Response:

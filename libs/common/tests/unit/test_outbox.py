@@ -10,6 +10,7 @@ from typing import Any
 
 import orjson
 import pytest
+from fake_aiokafka import wait_until
 from outbox_fakes import (
     SCHEMA,
     FakeDatabase,
@@ -18,7 +19,6 @@ from outbox_fakes import (
     patch_database,
     read_metric,
     run_relay,
-    wait_until,
 )
 from structlog.testing import capture_logs
 

@@ -3,7 +3,8 @@
 import asyncio
 
 import pytest
-from outbox_fakes import FakeDatabase, FakeKafka, patch_database, read_metric, run_relay, wait_until
+from fake_aiokafka import wait_until
+from outbox_fakes import FakeDatabase, FakeKafka, patch_database, read_metric, run_relay
 from structlog.testing import capture_logs
 
 from mailroom_common import outbox

@@ -1,4 +1,5 @@
-"""The boxes of a document in Postgres, in a table of their own: lists of documents and events do not carry them."""
+"""The boxes of a document in Postgres, and the pages that were left, in a table of their own: lists of documents and
+events do not carry them."""
 
 from typing import Any
 
@@ -7,11 +8,11 @@ from ingestion.domain.evidence import build_evidence_view
 from mailroom_common.postgres import DatabaseSession
 
 _WRITE = """
-    insert into ingestion.document_evidence (document_id, boxes) values ($1, $2)
-    on conflict (document_id) do update set boxes = excluded.boxes
+    insert into ingestion.document_evidence (document_id, boxes, pages_not_read) values ($1, $2, $3)
+    on conflict (document_id) do update set boxes = excluded.boxes, pages_not_read = excluded.pages_not_read
 """
 _DELETE = "delete from ingestion.document_evidence where document_id = $1"
-_FIND = "select boxes from ingestion.document_evidence where document_id = $1"
+_FIND = "select boxes, pages_not_read from ingestion.document_evidence where document_id = $1"
 
 
 async def write_evidence(
@@ -19,11 +20,13 @@ async def write_evidence(
 ) -> None:
     """In the transaction that makes the outcome the document's. An outcome that stands keeps its boxes where the
     reading has none."""
-    if outcome.boxes:
-        await conn.execute(_WRITE, document_id, [box.to_json() for box in outcome.boxes])
+    if outcome.boxes or (is_changed and outcome.pages_not_read):
+        boxes = [box.to_json() for box in outcome.boxes]
+        await conn.execute(_WRITE, document_id, boxes, [page + 1 for page in outcome.pages_not_read])
     elif is_changed:
         await conn.execute(_DELETE, document_id)
 
 
 async def find_evidence(conn: DatabaseSession, document_id: str) -> dict[str, Any] | None:
-    return build_evidence_view(await conn.fetchval(_FIND, document_id))
+    row = await conn.fetchrow(_FIND, document_id)
+    return None if row is None else build_evidence_view(row["boxes"], row["pages_not_read"])

@@ -30,6 +30,7 @@ LEDGER_STATES = """
 _WRITE_WORDS = """
     insert into ingestion.document_words (document_id, seq, words) values ($1, $2, array_to_tsvector($3))
     on conflict (document_id) do update set seq = excluded.seq, words = excluded.words
+    where (document_words.seq, document_words.words) is distinct from (excluded.seq, excluded.words)
 """
 _REASON = "coalesce(skip_reason, review_reason)"
 _NUMBER = "lower(extraction ->> 'invoice_number')"

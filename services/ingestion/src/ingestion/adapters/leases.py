@@ -16,7 +16,7 @@ from ingestion.adapters.document_results import append_results
 from ingestion.adapters.intakes import append_document_event, read_outcome
 from ingestion.adapters.rereads import request_reread
 from ingestion.adapters.supplier_accounts import check_supplier_account
-from ingestion.adapters.trade_ledger import record_trades
+from ingestion.adapters.trade_ledger import check_summed_trades, record_trades
 from ingestion.domain.archive import is_archived
 from ingestion.domain.document import (
     FINAL_STATUSES,
@@ -152,6 +152,7 @@ class PgDocumentLeases:
                 former=read_outcome(document) if is_reread else None,
                 password=password,
                 is_decided=document["review_decision"] is not None,
+                lane=lane,
             )
 
     async def _claim_in_turn(self, conn: DatabaseSession, lane: Lane, token: UUID) -> asyncpg.Record | None:
@@ -188,6 +189,7 @@ class PgDocumentLeases:
                 outcome = replace(former, archive_path=former.archive_path or outcome.archive_path)
             elif not is_same or outcome.reason is ReviewReason.IBAN_NOT_ON_PAGE:
                 outcome = await check_supplier_account(conn, held["tenant_id"], outcome, former=former)
+                outcome = await check_summed_trades(conn, held, outcome, former)
             # Read again to the same outcome: each result is repeated as it was, with the same event id, and nothing
             # else says that there was another reading.
             is_changed = outcome != former

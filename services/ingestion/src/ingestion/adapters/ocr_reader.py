@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from ingestion.domain.ocr import ReadPages, add_read_pages, plan_reading
 from ingestion.domain.ocr_turns import OCRTurns
+from ingestion.domain.page_orientation import PageOrientation
 from ingestion.domain.transcript import TextCell, TextLine, Transcript
 from mailroom_common.parser.pool import ParserPool
 
@@ -51,7 +52,7 @@ class OCRReader:
         await self._opened.aclose()
 
     async def read_pictures(
-        self, file: Path, transcript: Transcript, *, password: str | None = None
+        self, file: Path, transcript: Transcript, *, password: str | None = None, queue: str = ""
     ) -> AsyncGenerator[Transcript, None]:
         """The transcript with the first page that is a picture, then with the others.
 
@@ -60,7 +61,7 @@ class OCRReader:
             UnreadableFile, ParserLimitReached, ParserCrashed, Unavailable: as `ParserPool.run_reader`.
         """
         parts = plan_reading(transcript.pictured_pages, self._max_pages)
-        with self._turns.take_turn():
+        with self._turns.take_turn(queue):
             read = ReadPages([])
             for pages, share in zip(parts, _SHARES_OF_PARTS if len(parts) > 1 else (1.0,), strict=False):
                 new = await self._read_pages(file, pages, password, share)
@@ -89,7 +90,12 @@ def _decode_pages(answer: Any, asked: frozenset[int]) -> ReadPages:
     read, cut, blank = ([_decode_page(page, asked) for page in answer[key]] for key in ("read", "cut", "blank"))
     if len({*read}) < len(read):
         raise ValueError("a page that was read twice")
-    return ReadPages(read, [_decode_line(*line, pages=frozenset(read)) for line in answer["lines"]], cut, blank)
+    lines = [_decode_line(*line, pages=frozenset(read)) for line in answer["lines"]]
+    orientations = {
+        _decode_page(page, frozenset(read)): PageOrientation.from_list(orientation)
+        for page, *orientation in answer["orientations"]
+    }
+    return ReadPages(read, lines, cut, blank, orientations)
 
 
 def _decode_page(page: Any, pages: frozenset[int]) -> int:

@@ -2,9 +2,13 @@
 
 import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
+from ingestion.domain.document import DocumentOutcome
+from ingestion.domain.reasons import ReviewReason
+from ingestion.domain.summed_trades import may_be_summed
 from ingestion.domain.trade import Trade
 from ingestion.domain.trade_ledger import (
     MAX_COMPARED,
@@ -15,7 +19,7 @@ from ingestion.domain.trade_ledger import (
     judge_trades,
     read_stored_trade,
 )
-from ingestion.domain.trade_matching import build_match_key, list_instrument_keys
+from ingestion.domain.trade_matching import StatedTrade, build_match_key, list_instrument_keys
 from ingestion.ports.events import Channel
 from mailroom_common.events import Profile, ResultStatus
 from mailroom_common.postgres import DatabaseSession
@@ -85,6 +89,14 @@ _REQUEST_MATCHING = """
         where waiting.tenant_id = $1 and waiting.direction = wanted.direction
           and waiting.instrument_key = wanted.instrument_key)
 """
+_LIST_OF_DAYS = """
+    select fields, document_type, content_sha256 from ingestion.trade
+    where tenant_id = $1 and document_id <> $2 and trade_date = any($3) and instrument_keys && $4
+      and not is_cancellation and state <> all($5)
+    order by seq desc limit $6
+"""
+_WITHOUT_TRADE = [TradeState.DUPLICATE.value, TradeState.CANCELLED.value]
+_MAX_OF_DAYS = 500
 _STATE_COLUMNS = ("trade_id", "state", "duplicate_of", "cancelled_by")
 _LIST_STATES = """
     select position, trade_id, state, duplicate_of, cancelled_by from ingestion.trade where document_id = $1
@@ -113,6 +125,38 @@ async def record_trades(conn: DatabaseSession, document: Any) -> None:
     stated = [read_stored_trade(row["fields"]) for row in known] + trades
     securities = {(trade.direction, key) for trade in stated for key in list_instrument_keys(trade)}
     await request_matching(conn, document["tenant_id"], securities)
+
+
+async def check_summed_trades(
+    conn: DatabaseSession, document: Any, outcome: DocumentOutcome, former: DocumentOutcome | None
+) -> DocumentOutcome:
+    """`trades_may_be_summed` where that may be so. In the transaction that makes the outcome the document's, under the
+    lock of its row. What was completed before goes on counting."""
+    is_new = former is None or former.status is not ResultStatus.COMPLETED
+    if document["profile"] != Profile.CONTRACT_NOTE or outcome.status is not ResultStatus.COMPLETED or not is_new:
+        return outcome
+    trades = [read_stored_trade(trade) for trade in (outcome.extraction or {}).get("trades", [])]
+    days = sorted({trade.trade_date for trade in trades if trade.trade_date is not None})
+    securities = sorted({key for trade in trades for key in list_instrument_keys(trade)})
+    if not days or not securities:
+        return outcome
+    await lock_ledger(conn, document["tenant_id"])
+    rows = await conn.fetch(
+        _LIST_OF_DAYS, document["tenant_id"], document["document_id"], days, securities, _WITHOUT_TRADE, _MAX_OF_DAYS
+    )
+    content = document["content_sha256"]
+    stated = [StatedTrade(trade=trade, document_type=outcome.document_type, content_sha256=content) for trade in trades]
+    known = [
+        StatedTrade(
+            trade=read_stored_trade(row["fields"]),
+            document_type=row["document_type"],
+            content_sha256=row["content_sha256"],
+        )
+        for row in rows
+    ]
+    if not may_be_summed(stated, known):
+        return outcome
+    return replace(outcome, status=ResultStatus.NEEDS_REVIEW, reason=ReviewReason.TRADES_MAY_BE_SUMMED)
 
 
 async def lock_ledger(conn: DatabaseSession, tenant_id: str) -> None:

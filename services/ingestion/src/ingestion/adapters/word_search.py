@@ -19,9 +19,10 @@ from ingestion.adapters.document_search import (
 from ingestion.ports.documents import DocumentFilter
 from mailroom_common.postgres import DatabaseSession
 
-# Bits of a position that differ within a stretch; as `ingestion.list_seq_buckets` has them.
-BUCKET_BITS = (10, 14, 18)
-_TIMES_LONGER = 16
+# Lengths as bits of a position that differ within a stretch, as `ingestion.list_seq_buckets` has them; how many
+# stretches a step takes: many where little was found in all before; and the seconds that the step before may have
+# taken, since each is 16 times as long.
+STRETCHES = ((10, 1, 0.0), (14, 1, 0.06), (18, 1, 0.06), (18, 16, 0.015))
 
 FEW = 500  # documents whose words are looked at one by one
 _MAX_CANDIDATES = 1000  # documents of one step that have the words and are held against the other filters
@@ -41,11 +42,13 @@ _SELECT_FEW = f"""
 # The words carry their tenant. As an array, so that they are looked up by it whatever Postgres makes of their number.
 _STEP = """
     with found as materialized (
-        select seq from ingestion.document_words
-        where words @@ {words}::text::tsquery and ingestion.list_seq_buckets(seq) @> array[{bucket}::bigint]
-          and seq < {before}
-        order by seq desc limit {most})
-    select array(select seq from found) as candidates,
+        select in_stretch.seq from unnest({buckets}::bigint[]) bucket cross join lateral (
+            select seq from ingestion.document_words
+            where words @@ {words}::text::tsquery and ingestion.list_seq_buckets(seq) @> array[bucket]
+              and seq < {before}
+            order by seq desc limit {most}) in_stretch
+        limit {most})
+    select array(select seq from found order by seq desc) as candidates,
            array(select seq from ingestion.document
                  where {conditions} and seq = any (array(select seq from found)) order by seq desc) as matches
 """
@@ -83,21 +86,28 @@ async def _walk_stretches(
 ) -> WordMatches:
     """From `before` down to `oldest`, until enough are found or it took long enough: a step at least."""
     positions: list[int] = []
-    level, began = 0, monotonic()
+    level, last_level, began = 0, len(STRETCHES) - 1, monotonic()
     statement, values = build_step(conditions), conditions.values
     while before > oldest and len(positions) < limit:
-        bits = BUCKET_BITS[level]
+        bits, count, _ = STRETCHES[level]
         most = limit - len(positions) if conditions.is_tenant_alone else _MAX_CANDIDATES
+        newest = (before - 1) >> bits
+        numbers = range(newest, max(newest - count, (oldest >> bits) - 1), -1)
         step_began = monotonic()
-        (step,) = await conn.fetch(statement, *values, words, name_bucket(bits, before - 1), before, most)
+        (step,) = await conn.fetch(statement, *values, words, [bits << 56 | number for number in numbers], before, most)
         took_s = monotonic() - step_began
-        positions += step["matches"]
         candidates = step["candidates"]
-        if len(candidates) == most:
-            before, level = candidates[-1], 0  # many have the words here
+        is_cut = len(candidates) == most  # many have the words here
+        if is_cut and len(numbers) > 1:
+            # In which of the stretches, and whether in the newest, is not known: from here on one at a time.
+            level = last_level = level - 1
+        elif is_cut:
+            positions += step["matches"]
+            before, level = candidates[-1], 0
         else:
-            before = (before - 1) >> bits << bits
-            level += took_s < _LONGEST_S / _TIMES_LONGER and level + 1 < len(BUCKET_BITS)
+            positions += step["matches"]
+            before = numbers[-1] << bits
+            level += level < last_level and took_s < STRETCHES[level + 1][2]
         if monotonic() - began > _LONGEST_S:
             break
     return _cut_matches(positions, limit, rest=before if before > oldest else None)
@@ -108,12 +118,7 @@ def _cut_matches(positions: list[int], limit: int, *, rest: int | None = None) -
 
 
 def build_step(conditions: SearchConditions) -> str:
-    """With the values of the conditions, and behind them words, bucket, position and number of candidates."""
+    """With the values of the conditions, and behind them words, buckets, position and number of candidates."""
     first = len(conditions.values) + 1
-    words, bucket, before, most = (f"${number}" for number in range(first, first + 4))
-    return _STEP.format(conditions=conditions.build_text(), words=words, bucket=bucket, before=before, most=most)
-
-
-def name_bucket(bits: int, position: int) -> int:
-    """The number of the stretch that a position lies in, as `ingestion.list_seq_buckets` has it."""
-    return bits << 56 | position >> bits
+    words, buckets, before, most = (f"${number}" for number in range(first, first + 4))
+    return _STEP.format(conditions=conditions.build_text(), words=words, buckets=buckets, before=before, most=most)

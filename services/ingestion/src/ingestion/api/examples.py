@@ -28,7 +28,11 @@ _HISTORY_ENTRY = {
 }
 
 _BOX = {"field": "total_gross", "page": 1, "x": 482.0, "y": 611.5, "width": 51.3, "height": 11.0}
-_ONE = {**_DOCUMENT, "evidence": {"unit": "pt", "origin": "top_left", "boxes": [_BOX]}, "attachments": []}
+_ONE = {
+    **_DOCUMENT,
+    "evidence": {"unit": "pt", "origin": "top_left", "boxes": [_BOX], "pages_not_read": []},
+    "attachments": [],
+}
 
 _CHANGED_ACCOUNT = {
     **_DOCUMENT,

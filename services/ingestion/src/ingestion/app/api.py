@@ -14,9 +14,10 @@ from ingestion.adapters.document_passwords import PgDocumentPasswords
 from ingestion.adapters.documents import PgDocumentCatalog
 from ingestion.adapters.event_tickets import PgEventTickets
 from ingestion.adapters.intakes import PgIntakeStore
+from ingestion.adapters.local_reader import READER_REASONS
 from ingestion.adapters.notify_listener import NotifyListener
 from ingestion.adapters.orders import PgPendingOrders
-from ingestion.adapters.page_drawer import ParserPageDrawer
+from ingestion.adapters.page_drawer import PAGE_MODULES, ParserPageDrawer
 from ingestion.adapters.rereads import PgRereads
 from ingestion.adapters.reviews import PgReviews
 from ingestion.adapters.trades import PgTradeLedger
@@ -31,16 +32,16 @@ from ingestion.api.reprocess import build_reprocess_router
 from ingestion.api.review import build_review_router
 from ingestion.api.trades import build_trades_router
 from ingestion.api.upload import BODY_LIMITS, build_upload_router
-from ingestion.app.page_pool import open_page_pool
 from ingestion.handlers.record_attachment import AttachmentRecorder
 from ingestion.handlers.upload_document import DocumentUploader
 from ingestion.ports.events import Channel
 from ingestion.settings import DocumentsAPISettings
 from mailroom_common.auth import APIKeys
-from mailroom_common.blobs import open_blob_store
+from mailroom_common.blobs import find_blob_folder, open_blob_store
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.migrations import require_current_schema
 from mailroom_common.outbox import Outbox
+from mailroom_common.parser.confined_pool import open_confined_pool
 from mailroom_common.parser.scratch_folder import open_scratch_folder
 from mailroom_common.postgres import INVALID_VALUE_ERRORS, open_pool
 from mailroom_common.process import Process
@@ -91,7 +92,7 @@ async def run(settings: DocumentsAPISettings, process: Process) -> None:
         web.include_router(build_password_router(PgDocumentCatalog(pool), passwords, keys))
         scratch = stack.enter_context(open_scratch_folder(Path(tempfile.gettempdir())))
         files = StoredDocumentBlobs(blobs, scratch=scratch)
-        pages = await stack.enter_async_context(ParserPageDrawer(partial(open_page_pool, settings, scratch)))
+        pages = await stack.enter_async_context(_build_page_drawer(settings, scratch))
         web.include_router(build_page_images_router(PgDocumentCatalog(pool), files, pages, keys))
         recorder = AttachmentRecorder(PgIntakeStore(pool, outbox, utc_now), PgRereads(pool), files)
         uploader = DocumentUploader(PgManualUploads(pool), recorder, blobs, utc_now)
@@ -107,3 +108,16 @@ async def run(settings: DocumentsAPISettings, process: Process) -> None:
 
 def utc_now() -> datetime:
     return datetime.now(UTC)
+
+
+def _build_page_drawer(settings: DocumentsAPISettings, scratch: Path) -> ParserPageDrawer:
+    """Its processes start with the first page that is asked for."""
+    open_pages = partial(
+        open_confined_pool,
+        settings,
+        blobs=find_blob_folder(settings),
+        scratch=scratch,
+        readers=PAGE_MODULES,
+        reasons=READER_REASONS,
+    )
+    return ParserPageDrawer(open_pages)

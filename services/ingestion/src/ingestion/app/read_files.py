@@ -218,6 +218,7 @@ def _describe(
         "confidence": outcome.confidence,
         "reader": outcome.reader,
         "extraction": None if outcome.extraction is None else dict(outcome.extraction),
+        "pages_not_read": [page + 1 for page in outcome.pages_not_read],
         "seconds": round(seconds, 3),
     }
     if transcript is not None:

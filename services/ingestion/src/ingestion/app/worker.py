@@ -68,9 +68,9 @@ from mailroom_common.kafka.schemas_topic import SchemaDirectory
 from mailroom_common.kafka.windowed import WindowedConsumer
 from mailroom_common.migrations import require_current_schema
 from mailroom_common.outbox import Outbox, OutboxRelay
+from mailroom_common.parser.confined_pool import open_confined_pool
 from mailroom_common.parser.pool import ParserPool
 from mailroom_common.parser.scratch_folder import open_scratch_folder
-from mailroom_common.parser.worker_pool import open_worker_pool
 from mailroom_common.postgres import open_pool
 from mailroom_common.process import Process
 from mailroom_common.providers.ports import ProviderPackage
@@ -185,7 +185,7 @@ def _build_leases(settings: WorkerSettings, pool: asyncpg.Pool, outbox: Outbox) 
 
 def _open_parser(settings: WorkerSettings, process: Process, scratch: Path) -> AbstractAsyncContextManager[ParserPool]:
     """Opened before the first record: a worker whose parser processes are not confined must take nothing in."""
-    return open_worker_pool(
+    return open_confined_pool(
         settings,
         process,
         blobs=find_blob_folder(settings),

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from ingestion.domain.document_password import GivenPassword, is_locked
 from ingestion.domain.evidence import EvidenceBox
+from ingestion.domain.lanes import Lane
 from ingestion.domain.reasons import DocumentSkipReason, Reason, ReviewReason
 from mailroom_common.events import Profile, ResultStatus
 
@@ -76,6 +77,7 @@ class DocumentLease:
     former: "DocumentOutcome | None" = None  # set: it is read again, and this is the outcome that stands meanwhile
     password: GivenPassword | None = None  # that somebody gave for this reading
     is_decided: bool = False  # a person decided: the former outcome stands, whatever is read now
+    lane: Lane = Lane.LIVE
 
     def find_current_outcome(self, reading: "DocumentOutcome") -> "DocumentOutcome":
         """What the document says once this reading has ended."""
@@ -95,6 +97,8 @@ class DocumentOutcome:
     archive_path: str | None = None
     # Where the values stand; another reading that says the same of other places says the same.
     boxes: tuple[EvidenceBox, ...] = field(default=(), compare=False, repr=False)
+    # Pages (from 0) of which nothing was read, or not all.
+    pages_not_read: tuple[int, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         if self.status not in FINAL_STATUSES:

@@ -57,6 +57,5 @@ class PageImage:
     pixels_per_point: float
 
 
-def build_evidence_view(boxes: list[Mapping[str, Any]] | None) -> dict[str, Any] | None:
-    """None where nothing was read, or by a reader that did not say where."""
-    return None if boxes is None else {"unit": "pt", "origin": "top_left", "boxes": boxes}
+def build_evidence_view(boxes: list[Mapping[str, Any]], pages_not_read: list[int]) -> dict[str, Any]:
+    return {"unit": "pt", "origin": "top_left", "boxes": boxes, "pages_not_read": pages_not_read}

@@ -1,9 +1,10 @@
 """Which pages OCR reads, and what a transcript is once they were read. Pure."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from ingestion.domain.document import DocumentOutcome
+from ingestion.domain.page_orientation import PageOrientation
 from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.transcript import PDF, TextLine, Transcript
 from mailroom_common.events import ResultStatus
@@ -39,12 +40,13 @@ def needs_ocr(outcome: DocumentOutcome, transcript: Transcript) -> bool:
 @dataclass(frozen=True, slots=True)
 class ReadPages:
     """What OCR made of some pages of a document: `pages` were looked at, and of those in `cut` only a part was read.
-    In `blank` there is nothing to read."""
+    In `blank` there is nothing to read. `orientations` say how they were turned."""
 
     pages: Sequence[int]
     lines: Sequence[TextLine] = ()
     cut: Sequence[int] = ()
     blank: Sequence[int] = ()
+    orientations: Mapping[int, PageOrientation] = field(default_factory=dict)
 
     def __add__(self, other: "ReadPages") -> "ReadPages":
         return ReadPages(
@@ -52,6 +54,7 @@ class ReadPages:
             [*self.lines, *other.lines],
             [*self.cut, *other.cut],
             [*self.blank, *other.blank],
+            {**self.orientations, **other.orientations},
         )
 
 
@@ -82,7 +85,22 @@ def add_read_pages(transcript: Transcript, read: ReadPages) -> Transcript:
         lines=tuple(ordered),
         unread=tuple(_list_unread(transcript, read, by_page, is_all=not left)),
         pictured_pages=left,
+        cut_pages=tuple(sorted(read.cut)),
+        orientations=_find_orientations(by_page, transcript, read),
     )
+
+
+def _find_orientations(
+    by_page: Mapping[int, Sequence[TextLine]], transcript: Transcript, read: ReadPages
+) -> Mapping[int, PageOrientation]:
+    """Not of a page that has lines of its text layer too: those stand as the page is shown."""
+    own = {line.page for line in transcript.lines if line.is_visible and not _gives_way(transcript, line.page)}
+    return {page: orientation for page, orientation in read.orientations.items() if page in by_page and page not in own}
+
+
+def _gives_way(transcript: Transcript, page: int) -> bool:
+    """Whether so little of a page is text of its own that OCR takes its place."""
+    return sum(len(line.text) for line in _list_lines(transcript, page)) < _OWN_TEXT
 
 
 def _list_unread(

@@ -17,6 +17,8 @@ class ReviewReason(StrEnum):
     TOTALS_DO_NOT_ADD_UP = "totals_do_not_add_up"  # net and tax do not make the gross total
     CONFIDENCE_LOW = "confidence_low"  # its reader is less sure than its doc source asks for
     TRADES_NOT_READ = "trades_not_read"  # it names securities that no trade which was read is in
+    # A statement may sum up what notes state one by one, or the other way round: they would be booked twice.
+    TRADES_MAY_BE_SUMMED = "trades_may_be_summed"
     TRADE_CANCELLED = "trade_cancelled"  # it takes a trade back, which a person has to find
     PAGE_AND_XML_DISAGREE = "page_and_xml_disagree"  # the page of an e-invoice contradicts its XML
     IBAN_CHANGED = "iban_changed"  # to be paid to an account that is new for a supplier who is known with another one

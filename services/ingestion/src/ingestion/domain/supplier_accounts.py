@@ -44,7 +44,10 @@ _BLANKS = frozenset("\u2800\u3164\uffa0")
 _MAX_NAME = 5000
 
 # What is said of the account alone, and not again once it is known.
-_OF_THE_ACCOUNT = frozenset({ReviewReason.IBAN_CHANGED, ReviewReason.IBAN_NOT_ON_PAGE})
+# What other documents say: a reader says the same whatever they do.
+_OF_OTHER_DOCUMENTS = frozenset(
+    {ReviewReason.IBAN_CHANGED, ReviewReason.IBAN_NOT_ON_PAGE, ReviewReason.TRADES_MAY_BE_SUMMED}
+)
 
 # Letters of other alphabets that look like Latin ones: a name that looks the same is the same here.
 _LOOKALIKES = str.maketrans("авекмнорстухіјѕԁανκορτυχ", "abekmhopctyxijsdavkoptux")
@@ -153,8 +156,8 @@ def require_known_account(outcome: DocumentOutcome, known: Sequence[KnownAccount
 
 
 def is_same_reading(one: DocumentOutcome, other: DocumentOutcome) -> bool:
-    """Whether a reader said the same twice, whichever accounts were known then."""
-    if one.reason in _OF_THE_ACCOUNT or other.reason in _OF_THE_ACCOUNT:
+    """Whether a reader said the same twice, whichever accounts and trades were known then."""
+    if one.reason in _OF_OTHER_DOCUMENTS or other.reason in _OF_OTHER_DOCUMENTS:
         one = replace(one, status=other.status, reason=other.reason)
     return _without_known_accounts(one) == _without_known_accounts(other)
 

@@ -1,10 +1,11 @@
 """What a document's bytes are, and its transcript: the text of its pages in the lines that an eye sees."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
 
+from ingestion.domain.page_orientation import PageOrientation
 from ingestion.domain.reasons import ReviewReason
 
 PDF = "application/pdf"
@@ -87,7 +88,8 @@ class Transcript:
     """`e_invoice` is what the embedded XML says, as `readers/einvoice.py` returns it.
 
     `unread` are reasons why the file may hold more than is here, the weightiest first. `pictured_pages` are the pages
-    (from 0) that are a picture, or whose letters mean nothing, and were not read by OCR. `part_starts` are the first
+    (from 0) that are a picture, or whose letters mean nothing, and were not read by OCR; `cut_pages` those of which OCR
+    read a part. `orientations` say how pages that OCR read were turned. `part_starts` are the first
     pages of the PDFs in the PDF, which follow on its own pages.
     """
 
@@ -98,6 +100,8 @@ class Transcript:
     unread: tuple[ReviewReason, ...] = ()
     pictured_pages: tuple[int, ...] = ()
     part_starts: tuple[int, ...] = ()
+    cut_pages: tuple[int, ...] = ()
+    orientations: Mapping[int, PageOrientation] = field(default_factory=dict)
 
     @cached_property
     def text(self) -> str:
@@ -133,6 +137,8 @@ class Transcript:
             "unread": [reason.value for reason in self.unread],
             "pictured_pages": list(self.pictured_pages),
             "part_starts": list(self.part_starts),
+            "cut_pages": list(self.cut_pages),
+            "orientations": [[page, *orientation.to_list()] for page, orientation in self.orientations.items()],
         }
 
     @classmethod
@@ -142,8 +148,17 @@ class Transcript:
             for page, top, height, cells in value["lines"]
         )
         unread = tuple(ReviewReason(reason) for reason in value["unread"])
-        pictured, starts = tuple(value["pictured_pages"]), tuple(value["part_starts"])
-        return cls(value["content_type"], value["pages"], lines, value["e_invoice"], unread, pictured, starts)
+        return cls(
+            value["content_type"],
+            value["pages"],
+            lines,
+            value["e_invoice"],
+            unread,
+            pictured_pages=tuple(value["pictured_pages"]),
+            part_starts=tuple(value["part_starts"]),
+            cut_pages=tuple(value["cut_pages"]),
+            orientations={page: PageOrientation.from_list(orientation) for page, *orientation in value["orientations"]},
+        )
 
 
 def _list_cell_values(cell: TextCell) -> list[Any]:

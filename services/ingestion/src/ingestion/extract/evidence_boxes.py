@@ -8,6 +8,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
@@ -48,9 +49,18 @@ def _add_boxes(
 ) -> JSON:
     answer: Any = extract(file, arguments)
     file.seek(0)
-    lines = Transcript.from_json(orjson.loads(file.read())).lines
-    boxes = find_boxes(answer["extraction"], lines)
+    transcript = Transcript.from_json(orjson.loads(file.read()))
+    boxes = [_show_box(box, transcript) for box in find_boxes(answer["extraction"], transcript.lines)]
     return {**answer, "boxes": [box.to_list() for box in boxes]}
+
+
+def _show_box(box: EvidenceBox, transcript: Transcript) -> EvidenceBox:
+    """Where it stands on the page as it is shown: a picture may have been turned to be read."""
+    orientation = transcript.orientations.get(box.page)
+    if orientation is None:
+        return box
+    left, top, right, bottom = orientation.place_box(box.x, box.y, box.x + box.width, box.y + box.height)
+    return replace(box, x=left, y=top, width=right - left, height=bottom - top)
 
 
 def find_boxes(extraction: Mapping[str, Any], lines: Sequence[TextLine]) -> list[EvidenceBox]:

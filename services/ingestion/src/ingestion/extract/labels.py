@@ -42,7 +42,11 @@ INVOICE_NUMBER = match_any(
     rf"s?[-\s.]*(?:{_NO}|n\W?(?=\s?\d))",
 )
 # ... or behind the headline itself.
-HEADLINE = re.compile(rf"^\W*{_DOCUMENT}\b(?:\s*\(\w+\))?[\s#:.–-]*(?:{_NO}\s*:?\s*)?", re.IGNORECASE)
+# `Rechnung an:` says whom one will be sent to.
+HEADLINE = re.compile(
+    rf"^\W*{_DOCUMENT}\b(?!\s+(?:an|to|à|aan|til|till)\s*(?::|$))(?:\s*\(\w+\))?[\s#:.–-]*(?:{_NO}\s*:?\s*)?",
+    re.IGNORECASE,
+)
 # `Nummer/Datum` and below it `90012345 / 14.03.2026`.
 NUMBER_AND_DATE = re.compile(
     rf"^\W*(?:{_DOCUMENT}s?[-\s.]*)?{_NO}\s?/\s?-?\s?(?:date|datum|data|dato|fecha)\W*$", re.IGNORECASE
@@ -70,7 +74,10 @@ ISSUE_DATE = match_any(
     r"\b(?:faktura|udstedelses)dato\b|\bfakturadatum\b",
 )
 ISSUE_DATE_IN_HEADLINE = re.compile(r"\b(?:vom|von|dated?|issued\s+(?:at|on)|du|van|z\s+dnia|del|dne)\b", re.IGNORECASE)
-BARE_DATE = re.compile(r"^\W*(?:(?:date|datum|data|dated|dato|fecha|le)\b\W*(?=$|\d|[a-z]+\s)|del\W*$)", re.IGNORECASE)
+BARE_DATE = re.compile(
+    r"^\W*(?:(?:date|datum|data|dated|dato|fecha|le)\b\W*(?=$|\d|[a-z]+\s)|del\W*$|[^\W\d_]{2,30},\s?(?:den|le|li|lì|dnia)\W*$)",
+    re.IGNORECASE,
+)
 # What a receipt has in place of the day on which it was issued.
 PAID_DATE = re.compile(
     r"^\W*(?:date\s+paid|paid\s+on|bezahlt\s+am|(?:payée?|acquittée?)\s+le|betaald\s+op|pagad[ao]\s+e[lm]|pagato\s+il)\b",

@@ -17,7 +17,7 @@ from ingestion.extract.invoice_dates import determine_day_first, find_due_date, 
 from ingestion.extract.invoice_lines import find_invoice_lines
 from ingestion.extract.invoice_number import find_invoice_number
 from ingestion.extract.ocr_certainty import was_read_by_ocr
-from ingestion.extract.other_titles import asks_for_delay, begins_again_as_invoice, find_other_title, list_titles
+from ingestion.extract.other_titles import asks_for_nothing_new, begins_again_as_invoice, find_other_title, list_titles
 from ingestion.extract.payee_numbers import find_iban, find_vat_id
 from ingestion.extract.supplier import find_supplier_name
 from ingestion.extract.tax_ids import find_tax_ids
@@ -34,8 +34,7 @@ def read_invoice(transcript: Transcript) -> tuple[Invoice, str]:
     page = limit_lines(transcript)
     currency = find_currency(page)
     # What a reminder asks for is no invoice's total, with its fees and what was paid already.
-    is_asked_again = find_other_title(page) is not None or asks_for_delay(page)
-    totals = InvoiceTotals() if is_asked_again else find_totals(page, currency)
+    totals = InvoiceTotals() if asks_for_nothing_new(page) else find_totals(page, currency)
     day_first = determine_day_first(page, currency)
     issued = find_issue_date(page, day_first)
     due = find_due_date(page, day_first)

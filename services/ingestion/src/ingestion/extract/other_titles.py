@@ -37,7 +37,12 @@ def find_other_title(page: Sequence[TextLine]) -> OtherTitle | None:
     return OtherTitle.STATEMENT if is_open else None
 
 
-def asks_for_delay(page: Sequence[TextLine]) -> bool:
+def asks_for_nothing_new(page: Sequence[TextLine]) -> bool:
+    """Whether a total on this paper is none of an invoice, and only a person may say otherwise."""
+    return find_other_title(page) is not None or _asks_for_delay(page)
+
+
+def _asks_for_delay(page: Sequence[TextLine]) -> bool:
     """Whether a row asks for what a delay costs, and nothing calls itself an invoice: a reminder by another title."""
     titles = list_titles(page[: max(12, len(page) // 3)])
     return not any(map(labels.HEADLINE.match, titles)) and any(

@@ -53,12 +53,16 @@ def find_contradictions(invoice: Invoice, transcript: Transcript) -> dict[str, A
     which). What a page does not print at all cannot be compared."""
     page = limit_lines(transcript)
     printed = read_invoice(transcript)[0]
-    names = dict.fromkeys([*_list_missing_values(invoice, transcript, page), *_list_other_values(invoice, printed)])
+    names = dict.fromkeys(
+        [*_list_missing_values(invoice, transcript, page, printed), *_list_other_values(invoice, printed)]
+    )
     seen = printed.to_json()
     return {name: seen[name] if seen[name] != invoice.to_json()[name] else None for name in names}
 
 
-def _list_missing_values(invoice: Invoice, transcript: Transcript, page: Sequence[TextLine]) -> Iterator[str]:
+def _list_missing_values(
+    invoice: Invoice, transcript: Transcript, page: Sequence[TextLine], printed: Invoice
+) -> Iterator[str]:
     """Fields whose value stands nowhere on the pages, where others of its kind do."""
     text = transcript.text
     if invoice.invoice_number and _strip_punctuation(invoice.invoice_number) not in _strip_punctuation(text):
@@ -70,8 +74,8 @@ def _list_missing_values(invoice: Invoice, transcript: Transcript, page: Sequenc
     amounts = {amount for line in page for cell in line.cells for amount in values.find_amounts(cell.text)}
     for name in ("total_gross", "total_net", "total_tax", "amount_due"):
         amount: Decimal | None = getattr(invoice, name)
-        # Zero is seldom printed: no tax, nothing due.
-        if amount and amounts and amount not in amounts:
+        # Zero is seldom printed: no tax, nothing due. Of a tax that is withheld the total may only be worked out.
+        if amount and amounts and amount not in amounts and amount != getattr(printed, name):
             yield name
     if invoice.iban and not _may_be_paid_to(invoice.iban, page, transcript):
         yield "iban"

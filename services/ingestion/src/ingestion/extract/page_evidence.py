@@ -12,7 +12,7 @@ from ingestion.domain.invoice import Invoice
 from ingestion.domain.transcript import TextLine, Transcript
 from ingestion.extract import values
 from ingestion.extract.layout_rules import limit_lines
-from ingestion.extract.other_titles import find_other_title
+from ingestion.extract.other_titles import asks_for_nothing_new
 from mailroom_common.parser import JSON
 
 _AMOUNTS = ("total_gross", "total_net", "total_tax", "amount_due")
@@ -32,7 +32,7 @@ def _find_ambiguous(invoice: Invoice, page: Sequence[TextLine]) -> Iterator[str]
         yield "iban"
     # Zero is seldom printed (no tax, nothing due), and stands in many numbers: whether it does, says nothing. Neither
     # does what a reminder asks for again: booked as an invoice it would be paid twice.
-    unclear = find_other_title(page) is not None
+    unclear = asks_for_nothing_new(page)
     yield from (name for name in _AMOUNTS if unclear or getattr(invoice, name) == 0)
 
 

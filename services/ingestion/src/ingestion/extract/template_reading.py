@@ -29,7 +29,7 @@ from ingestion.extract.evidence_boxes import find_boxes
 from ingestion.extract.layout_features import Page, compute_features, index_page
 from ingestion.extract.layout_rules import limit_lines, read_invoice
 from ingestion.extract.ocr_certainty import was_read_by_ocr
-from ingestion.extract.other_titles import find_other_title
+from ingestion.extract.other_titles import asks_for_nothing_new
 from ingestion.extract.rule_based import estimate_confidence
 from ingestion.extract.template_rules import Value, learn_rules, list_readings, read_rule
 from mailroom_common.parser import JSON
@@ -46,7 +46,7 @@ def measure_layout(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
     transcript = Transcript.from_json(orjson.loads(file.read()))
     if transcript.e_invoice is not None or transcript.part_starts or was_read_by_ocr(transcript):
         return []
-    if find_other_title(limit_lines(transcript)) is not None:
+    if asks_for_nothing_new(limit_lines(transcript)):
         return []
     return list(compute_features(index_page(transcript)))
 

@@ -250,9 +250,9 @@ def _list_column(page: Sequence[TextLine], index: int, head: TextCell) -> list[D
         if found and any(labels.TOTAL_GROSS.search(cell.text) for cell in line.cells):
             break  # what is to be paid in the end is of no column
         for cell in line.cells:
-            amount = values.parse_amount(cell.text)
             overlaps = min(cell.right, head.right) - max(cell.left, head.left) > 0
-            if overlaps and amount is not None and values.is_money(cell.text):
+            amount = values.parse_amount(cell.text) if overlaps and values.is_money(cell.text) else None
+            if amount is not None:
                 found.append(amount)
                 top = line.top
     return found

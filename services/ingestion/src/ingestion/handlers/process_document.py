@@ -173,7 +173,13 @@ class DocumentProcessor:
         if (without_reader := routing.route_without_reader(lease.profile)) is not None:
             return without_reader
         try:
-            purpose = ReadingPurpose(lease.profile, lease.doc_source_id, self._router, self._bind_templates(lease))
+            purpose = ReadingPurpose(
+                lease.profile,
+                lease.doc_source_id,
+                self._router,
+                self._bind_templates(lease),
+                queue=f"{lease.lane}:{lease.doc_source_id}",
+            )
             open_readers = partial(self._open_readers, lease.profile)
             password = None if lease.password is None else lease.password.text
             reading = await read_document_with_pictures(
@@ -202,7 +208,7 @@ class DocumentProcessor:
             return reading.outcome
         # The parser process was given back: a model's answer takes longer than many documents.
         assisted = await self._assistant.assist_outcome(lease, file, reading.outcome, reading.transcript)
-        assisted = replace(assisted, boxes=reading.outcome.boxes)
+        assisted = replace(assisted, boxes=reading.outcome.boxes, pages_not_read=reading.outcome.pages_not_read)
         return self._router.require_confidence(assisted, lease.doc_source_id)
 
     def _bind_templates(self, lease: DocumentLease) -> TenantTemplates | None:

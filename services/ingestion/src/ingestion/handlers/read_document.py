@@ -29,12 +29,13 @@ class DocumentReading:
 @dataclass(frozen=True, slots=True)
 class ReadingPurpose:
     """What a document is read for, and how it is routed then. `doc_source_id` None: it came from none. `templates`
-    None: no tenant's."""
+    None: no tenant's. `queue` is where it waits for OCR."""
 
     profile: Profile = Profile.INVOICE
     doc_source_id: str | None = None
     router: ExtractionRouter = field(default_factory=ExtractionRouter)
     templates: TenantTemplates | None = None
+    queue: str = ""
 
 
 _AS_INVOICE = ReadingPurpose()

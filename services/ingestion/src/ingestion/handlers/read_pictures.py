@@ -22,7 +22,8 @@ async def read_document_with_pictures(
     *,
     password: str | None = None,
 ) -> DocumentReading:
-    """`pictures` is None where OCR is switched off; `password` opens a locked file.
+    """`pictures` is None where OCR is switched off; `password` opens a locked file. The outcome names the pages that
+    were left.
 
     The parser process of the first look is given back before OCR begins: a digital document may have it meanwhile.
     Pictures are read until the document is whole. A picture that ends its OCR process costs what it shows, and not what
@@ -33,13 +34,25 @@ async def read_document_with_pictures(
         UnreadableFile, ParserLimitReached, ParserCrashed: as `read_document`; of OCR only the crash of a process that
             something else killed.
     """
-    purpose = purpose or ReadingPurpose()
+    reading = await _read_text_and_pictures(open_readers, pictures, file, purpose or ReadingPurpose(), password)
+    left = tuple(sorted({*reading.transcript.pictured_pages, *reading.transcript.cut_pages}))
+    return replace(reading, outcome=replace(reading.outcome, pages_not_read=left))
+
+
+async def _read_text_and_pictures(
+    open_readers: Callable[[], AbstractAsyncContextManager[DocumentReaders]],
+    pictures: PictureReader | None,
+    file: Path,
+    purpose: ReadingPurpose,
+    password: str | None,
+) -> DocumentReading:
     async with open_readers() as readers:
         reading = await read_document(readers, file, purpose, password=password)
     if pictures is None or not needs_ocr(reading.outcome, reading.transcript):
         return reading
     try:
-        async with aclosing(pictures.read_pictures(file, reading.transcript, password=password)) as transcripts:
+        reader = pictures.read_pictures(file, reading.transcript, password=password, queue=purpose.queue)
+        async with aclosing(reader) as transcripts:
             async for transcript in transcripts:
                 reading = await _read_again(open_readers, transcript, purpose)
                 if not needs_ocr(reading.outcome, transcript):

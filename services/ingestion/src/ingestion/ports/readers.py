@@ -39,12 +39,12 @@ class DocumentReaders:
 
 class PictureReader(Protocol):
     def read_pictures(
-        self, file: Path, transcript: Transcript, *, password: str | None = None
+        self, file: Path, transcript: Transcript, *, password: str | None = None, queue: str = ""
     ) -> AsyncGenerator[Transcript, None]:
         """The transcript with what OCR reads on the first page that is a picture, then with what it reads on all.
 
         Raises:
-            OCRBusy: no process is free for it.
+            OCRBusy: no process is free for it; it is told when the turn of its `queue` is likely to come.
             UnreadableFile, ParserLimitReached, ParserCrashed: as `Transcriber`.
         """
         ...

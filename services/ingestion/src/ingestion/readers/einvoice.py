@@ -18,7 +18,6 @@ from lxml.etree import _Element as Element
 from ingestion.domain.invoice import Invoice, InvoiceLine, LineAmounts
 from ingestion.domain.reasons import ReviewReason
 from ingestion.readers.xml_elements import (
-    build_xml_parser,
     find_all,
     find_child,
     find_children,
@@ -26,6 +25,7 @@ from ingestion.readers.xml_elements import (
     get_local_name,
     list_child_elements,
     parse_number,
+    parse_xml,
     read_decimal,
     read_text,
     strip_text,
@@ -61,12 +61,8 @@ def parse_invoice_xml(xml: bytes) -> dict[str, Any] | None:
     Raises:
         UnreadableFile: `extraction_too_large` when it has more lines or longer texts than a result can tell.
     """
-    try:
-        root = etree.fromstring(xml, build_xml_parser())
-    except etree.XMLSyntaxError:
-        return None
-    info: Any = root.getroottree().docinfo  # Any: the stubs do not know its members
-    if info.doctype or get_local_name(root) not in _ROOTS or _UBL in (etree.QName(root).namespace or ""):
+    root = parse_xml(xml)
+    if root is None or get_local_name(root) not in _ROOTS or _UBL in (etree.QName(root).namespace or ""):
         return None
     document = find_child(root, "ExchangedDocument", "HeaderExchangedDocument")
     trade = find_child(root, "SupplyChainTradeTransaction", "SpecifiedSupplyChainTradeTransaction")

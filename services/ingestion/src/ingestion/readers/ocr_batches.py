@@ -7,6 +7,8 @@ SHORTEST_PIECE = 320 / 48
 # Of what is read as it is; a line of small print over a page has 85. What is longer is pressed together, since a batch
 # takes memory by its longest piece.
 LONGEST_PIECE = 100.0
+# Paper behind each piece: where the picture ends with a letter, the model doubts that letter.
+_PAPER = 0.5
 _PIECES = 6
 # Of all pieces of a batch together: with more, what the model holds leaves the cache, and costs a fifth more.
 _LENGTH = 42.0
@@ -14,7 +16,7 @@ _LENGTH = 42.0
 
 def measure_length(width: float, height: float) -> float:
     """Width to height of a piece, as it is read."""
-    return min(LONGEST_PIECE, max(SHORTEST_PIECE, width / height))
+    return min(LONGEST_PIECE, max(SHORTEST_PIECE, width / height + _PAPER))
 
 
 def form_batches(lengths: Sequence[float]) -> Iterator[list[int]]:

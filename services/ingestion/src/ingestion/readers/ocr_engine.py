@@ -54,11 +54,13 @@ _ENGINE: Any = RapidOCR(
 
 @dataclass(frozen=True, slots=True)
 class ReadPicture:
-    """`is_cut`: there is more text on it than was read. `is_blank`: it is paper, and nothing else."""
+    """`is_cut`: there is more text on it than was read. `is_blank`: it is paper, and nothing else. `quarter_turns`
+    against the clock laid it upright."""
 
     texts: list[ReadText]
     is_cut: bool = False
     is_blank: bool = False
+    quarter_turns: int = 0
 
 
 def read_picture(picture: Image.Image, alphabet: frozenset[str], is_spent: Callable[[], bool]) -> ReadPicture:
@@ -70,17 +72,21 @@ def read_picture(picture: Image.Image, alphabet: frozenset[str], is_spent: Calla
     quads = _find_texts(pixels)
     if not quads:
         return ReadPicture([], is_blank=_is_blank(pixels))
+    quarter_turns = 0
     if _runs_upwards(quads):
+        quarter_turns = 1
         pixels = np.ascontiguousarray(np.rot90(pixels))
         # Text that runs upwards is found less well than the same text laid level.
         quads = _find_texts(pixels)
     if _is_upside_down(pixels, quads, alphabet):
+        quarter_turns += 2
         pixels = np.ascontiguousarray(np.rot90(pixels, 2))
         quads = [_turn_over(quad, pixels) for quad in quads]
     kept = quads[:_MAX_TEXTS]
     read = _recognize([_cut_out(pixels, quad) for quad in kept], alphabet, is_spent)
     texts = [build_read_text(quad, letters) for quad, letters in zip(kept, read, strict=True) if letters]
-    return ReadPicture(texts, len(kept) < len(quads) or any(letters is None for letters in read))
+    is_cut = len(kept) < len(quads) or any(letters is None for letters in read)
+    return ReadPicture(texts, is_cut, quarter_turns=quarter_turns)
 
 
 def _find_texts(pixels: Pixels) -> list[Quad]:

@@ -57,7 +57,7 @@ def _part_rates(letters: Sequence[tuple[str, float]]) -> list[tuple[str, float]]
 
 def build_text_lines(page: int, texts: Sequence[ReadText], points_per_pixel: float) -> list[TextLine]:
     """The lines of a page that was laid askew, in points from the upper left corner of its picture."""
-    angle = _estimate_angle(texts)
+    angle = estimate_slope(texts)
     pieces = sorted((_level(read, angle, points_per_pixel) for read in texts if read.text), key=lambda it: it.middle)
     lines: list[list[_Piece]] = []
     for piece in pieces:
@@ -79,7 +79,7 @@ class _Piece:
     word_confidences: tuple[float, ...]
 
 
-def _estimate_angle(texts: Sequence[ReadText]) -> float:
+def estimate_slope(texts: Sequence[ReadText]) -> float:
     """By how much the page leans: the median over its text, by length, in radians."""
     leans = []
     for read in texts:

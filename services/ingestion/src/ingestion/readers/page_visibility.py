@@ -39,6 +39,8 @@ _MIN_INK = 0.05  # of a letter's box
 _MAX_CHANGED = 0.5  # of the paper around a letter's ink, by what has no letter: a shadow changes less
 _MARGIN = 1  # pixels: a thin letter of another font than the one that is named lies beside its box
 _MIN_HEIGHT = 2.5  # points, of a page of A4 (small print has 4); in proportion on a smaller one
+_MIN_LOW = 1.5  # of letters that are half as high, in print of the same size; no account has any
+_LOW = frozenset("aceimnorsuvwxzıµα")
 _USUAL_HEIGHT = 842.0
 # From here on a letter stands on another one, and one may hide the other.
 _OVERLAP = 0.3
@@ -195,9 +197,11 @@ def _find_covered(whole: _Pixels, bare: _Pixels, rest: _Pixels, places: _Pixels)
 
 
 def _is_large_enough(page: pypdfium2.PdfPage, letters: Sequence[PlacedLetter]) -> _Pixels:
-    """A mark is as small as it likes."""
-    least = _MIN_HEIGHT * min(max(page.get_size()) / _USUAL_HEIGHT, 1.0)
-    return np.array([max(box[2] - box[0], box[3] - box[1]) >= least for box in (letter.box for letter in letters)])
+    """A mark is as small as it likes, and an `a` is half as high as an `L` of one size."""
+    scale = min(max(page.get_size()) / _USUAL_HEIGHT, 1.0)
+    sizes = [max(box[2] - box[0], box[3] - box[1]) for box in (letter.box for letter in letters)]
+    least = [_MIN_HEIGHT if letter.text.isalnum() and letter.text not in _LOW else _MIN_LOW for letter in letters]
+    return np.array([size >= height * scale for size, height in zip(sizes, least, strict=True)])
 
 
 def _follow_neighbours(letters: Sequence[PlacedLetter], is_seen: Sequence[bool]) -> list[bool]:

@@ -17,13 +17,13 @@ from lxml.etree import _Element as Element
 from ingestion.domain.invoice import Invoice, InvoiceLine
 from ingestion.readers.einvoice import check_size
 from ingestion.readers.xml_elements import (
-    build_xml_parser,
     find_all,
     find_child,
     find_children,
     find_first,
     get_local_name,
     parse_number,
+    parse_xml,
     read_decimal,
     read_text,
 )
@@ -38,12 +38,8 @@ def parse_ubl_xml(xml: bytes) -> dict[str, Any] | None:
     Raises:
         UnreadableFile: `extraction_too_large` when it has more lines or longer texts than a result can tell.
     """
-    try:
-        root = etree.fromstring(xml, build_xml_parser())
-    except etree.XMLSyntaxError:
-        return None
-    info: Any = root.getroottree().docinfo  # Any: the stubs do not know its members
-    if info.doctype or not _NAMESPACE.fullmatch(etree.QName(root).namespace or ""):
+    root = parse_xml(xml)
+    if root is None or not _NAMESPACE.fullmatch(etree.QName(root).namespace or ""):
         return None
     is_credit_note = get_local_name(root) == "CreditNote"
     type_code = read_text(root, "CreditNoteTypeCode" if is_credit_note else "InvoiceTypeCode")

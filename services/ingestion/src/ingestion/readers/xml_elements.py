@@ -2,15 +2,23 @@
 
 from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
+from typing import Any
 
 from lxml import etree
 from lxml.etree import _Element as Element
 
 
-def build_xml_parser() -> etree.XMLParser:
-    return etree.XMLParser(
+def parse_xml(xml: bytes) -> Element | None:
+    """The root; None for what is no XML, or carries a DTD."""
+    parser = etree.XMLParser(
         resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_comments=True
     )
+    try:
+        root = etree.fromstring(xml, parser)
+    except etree.XMLSyntaxError:
+        return None
+    info: Any = root.getroottree().docinfo  # Any: the stubs do not know its members
+    return None if info.doctype else root
 
 
 def find_child(parent: Element | None, *names: str) -> Element | None:

@@ -155,7 +155,8 @@ async def test_live_documents_are_claimed_before_those_that_are_read_again(site:
     assert (await site.claim_document()).document_id == live.attachment_id
     assert await site.leases.claim_document((Lane.LIVE,)) is None
     assert await site.leases.read_seconds_until_due((Lane.BACKFILL,)) is not None
-    assert (await site.claim_document()).document_id == record.attachment_id
+    lease = await site.claim_document()
+    assert (lease.document_id, lease.lane) == (record.attachment_id, Lane.BACKFILL)
 
 
 async def test_pages_ask_for_each_matching_document_once_and_only_of_the_tenant(site: Ingestion) -> None:

@@ -90,7 +90,7 @@ async def test_no_step_holds_more_documents_against_the_other_filters_than_its_l
     monkeypatch.setattr(word_search, "FEW", 0)
     monkeypatch.setattr(word_search, "_MAX_CANDIDATES", 2)
     monkeypatch.setattr(word_search, "_LONGEST_S", -1)  # a page is one step
-    monkeypatch.setattr(word_search, "BUCKET_BITS", (18,))
+    monkeypatch.setattr(word_search, "STRETCHES", ((18, 1, 0.0),))
     pages = await list_pages(pool, DocumentFilter(text="all", profile="invoice"), 9)
     assert {len(page) for page in pages} <= {0, 1, 2}
     assert sum(len(page) for page in pages) == len(POSITIONS)

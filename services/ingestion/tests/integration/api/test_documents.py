@@ -14,7 +14,10 @@ from ingestion_fakes import build_record
 from ingestion_processes import api_settings, as_tenant, running_api
 from ingestion_site import DONE, Ingestion
 
+from ingestion.domain.document import DocumentOutcome
 from ingestion.domain.evidence import EvidenceBox
+from ingestion.domain.reasons import ReviewReason
+from mailroom_common.events import ResultStatus
 
 pytestmark = pytest.mark.stack
 
@@ -91,13 +94,20 @@ async def test_a_document_says_where_its_values_stand(site: Ingestion, api: http
     await site.leases.finish_document(await site.claim_document(), replace(DONE, boxes=(box,)))
     evidence = (await api.get(f"/documents/{document}")).json()["evidence"]
     shown = {"field": "invoice_number", "page": 1, "x": 40.0, "y": 100, "width": 20, "height": 10}
-    assert evidence == {"unit": "pt", "origin": "top_left", "boxes": [shown]}
+    assert evidence == {"unit": "pt", "origin": "top_left", "boxes": [shown], "pages_not_read": []}
 
     # A reading that says the same keeps them, one that says something else has its own.
     for outcome, expected in ((DONE, evidence), (replace(DONE, extraction={"invoice_number": "2"}), None)):
         await site.rereads.request_document("acme", document, str(uuid4()))
         await site.leases.finish_document(await site.claim_document(), outcome)
         assert (await api.get(f"/documents/{document}")).json()["evidence"] == expected
+
+
+async def test_a_document_of_which_pages_were_left_says_which(site: Ingestion, api: httpx.AsyncClient) -> None:
+    (document,) = await record_documents(site, 1)
+    left = DocumentOutcome(status=ResultStatus.NEEDS_REVIEW, reason=ReviewReason.PAGES_NOT_READ, pages_not_read=(1, 2))
+    await site.leases.finish_document(await site.claim_document(), left)
+    assert (await api.get(f"/documents/{document}")).json()["evidence"]["pages_not_read"] == [2, 3]
 
 
 async def test_a_page_is_drawn_by_a_confined_process_of_the_api(site: Ingestion, api: httpx.AsyncClient) -> None:

@@ -20,7 +20,7 @@ from ingestion.adapters.document_results import append_results
 from ingestion.adapters.trade_announcements import PgTradeAnnouncements
 from ingestion.domain.document import DocumentLease, DocumentOutcome
 from ingestion.domain.reasons import ReviewReason
-from ingestion.domain.trade import CONTRACT_NOTE, Trade
+from ingestion.domain.trade import ACTIVITY_STATEMENT, CONTRACT_NOTE, Trade
 from mailroom_common.events import Profile, ResultStatus
 from mailroom_common.outbox import Outbox
 
@@ -331,3 +331,44 @@ async def test_a_corrected_trade_is_another_one_in_the_ledger_and_the_evidence_i
     assert await site.rereads.request_document("acme", copy, "r1")
     assert await site.leases.finish_document(await site.claim_document(), outcome_of(NOTE))
     assert set((await read_states(site)).values()) == {"counted"}
+
+
+def sized(quantity: int, document_type: str = CONTRACT_NOTE) -> DocumentOutcome:
+    trade = replace(NOTE, quantity=Decimal(quantity), reference=f"R-{quantity}-{document_type}")
+    return replace(outcome_of(trade), document_type=document_type)
+
+
+@pytest.mark.parametrize("statement_first", [True, False])
+async def test_what_a_statement_sums_up_is_not_counted_beside_it_until_a_person_says_so(
+    site: Ingestion, api: httpx.AsyncClient, statement_first: bool
+) -> None:
+    notes, statement = [sized(4), sized(6)], sized(10, ACTIVITY_STATEMENT)
+    for number, outcome in enumerate([statement, *notes] if statement_first else [*notes, statement]):
+        await finish(site, f"paper {number}", outcome)
+
+    async def list_counted() -> list[str]:
+        items = (await api.get("/trades", params={"state": "counted"})).json()["items"]
+        return sorted(item["trade"]["quantity"] for item in items)
+
+    assert await list_counted() == (["10"] if statement_first else ["4", "6"])
+    waiting = (await api.get("/documents", params={"status": "needs_review"})).json()["items"]
+    assert [document["review_reason"] for document in waiting] == ["trades_may_be_summed"] * (
+        2 if statement_first else 1
+    )
+    for document in waiting:
+        seen = {"If-Match": (await api.get(f"/documents/{document['id']}")).headers["etag"]}
+        decision = await api.post(f"/documents/{document['id']}/review", json={"action": "confirm"}, headers=seen)
+        assert decision.status_code == 200, decision.text
+    assert await list_counted() == ["10", "4", "6"]
+
+
+async def test_what_counts_goes_on_counting_when_it_is_read_again_beside_a_sum(site: Ingestion) -> None:
+    first = await finish(site, "statement", sized(10, ACTIVITY_STATEMENT))
+    for quantity in (4, 6):
+        await finish(site, f"note {quantity}", sized(quantity))
+    assert await site.rereads.request_document("acme", first, "replay-1")
+    lease = await site.claim_document()
+    again = replace(sized(10, ACTIVITY_STATEMENT), reader="trades/2")
+    finished = await site.leases.finish_document(lease, again)
+    assert finished is not None
+    assert finished.status is ResultStatus.COMPLETED

@@ -35,6 +35,7 @@ async def test_pages_of_a_scan_are_read_whichever_way_they_lie(tmp_path: Path) -
     (total,) = [line for line in read.lines if line.text.startswith("Gesamtbetrag")]
     assert (total.page, total.cells[-1].text.replace(",", ".").removesuffix(" €")) == (1, RECEIPT.truth["total_gross"])
     assert all(0.5 < cell.confidence < 1 for line in read.lines for cell in line.cells)
+    assert read.orientations[1].quarter_turns == 3
     # The first page is empty.
     assert [part.unread for part in parts] == [(ReviewReason.PAGES_NOT_READ,), ()]
 
@@ -50,6 +51,8 @@ async def test_pages_of_a_scan_are_read_whichever_way_they_lie(tmp_path: Path) -
         {"read": [7]},
         {"read": [0, 0]},
         {"blank": [7]},
+        {"orientations": [[7, 0, 0.0, 1.0, 1.0]]},
+        {"orientations": [[0, 9, 0.0, 1.0, 1.0]]},
     ],
     ids=[
         "a page that was not asked for",
@@ -60,10 +63,18 @@ async def test_pages_of_a_scan_are_read_whichever_way_they_lie(tmp_path: Path) -
         "another page",
         "a page twice",
         "another page is empty",
+        "another page was turned",
+        "a turn that there is not",
     ],
 )
 def test_an_answer_that_our_reader_does_not_give_is_refused(changed: Any) -> None:
-    usual = {"read": [0], "cut": [], "blank": [], "lines": [[0, 1.0, 1.0, [["Total", 0, 1, [0.9]]]]]}
+    usual = {
+        "read": [0],
+        "cut": [],
+        "blank": [],
+        "lines": [[0, 1.0, 1.0, [["Total", 0, 1, [0.9]]]]],
+        "orientations": [],
+    }
     assert _decode_pages(usual, frozenset({0})).lines
     with pytest.raises((ValueError, TypeError, AttributeError)):
         _decode_pages({**usual, **changed}, frozenset({0}))

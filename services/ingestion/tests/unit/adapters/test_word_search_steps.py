@@ -26,8 +26,8 @@ class EmptySession:
         if "has_unplaced" in statement:
             few = list(range(word_search.FEW + 1))
             return [{"has_unplaced": False, "newest": NEWEST, "oldest": 1, "few": few}]
-        *_, bucket, _before, _most = values
-        self.lengths.append(1 << (bucket >> 56))
+        *_, buckets, _before, _most = values
+        self.lengths.append(sum(1 << (bucket >> 56) for bucket in buckets))
         self.now += self._step_s
         return [{"candidates": [], "matches": []}]
 
@@ -43,21 +43,22 @@ async def search_page(step_s: float, monkeypatch: pytest.MonkeyPatch) -> tuple[E
 
 async def test_a_word_that_nobody_has_is_looked_for_in_ever_longer_stretches(monkeypatch: pytest.MonkeyPatch) -> None:
     session, matches = await search_page(0.001, monkeypatch)
-    assert session.lengths[:3] == [1024, 16384, 262144]
-    assert len(session.lengths) < 50
+    assert session.lengths[:4] == [1024, 16384, 262144, 16 * 262144]
+    assert len(session.lengths) < 8
     assert matches.rest is None
 
 
 async def test_a_page_takes_a_second_and_the_next_goes_on_from_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    session, matches = await search_page(0.055, monkeypatch)
+    session, matches = await search_page(0.08, monkeypatch)
     assert 1 < session.now < 1.1
     assert matches.rest is not None
-    assert matches.rest < NEWEST - 262144
+    assert NEWEST - matches.rest < 14 * 1024
 
 
 async def test_a_stretch_that_took_long_is_not_followed_by_a_longer_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    session, _ = await search_page(0.1, monkeypatch)
-    assert set(session.lengths) == {1024}
+    for step_s, longest in ((0.001, 16 * 262144), (0.02, 262144), (0.1, 1024)):
+        session, _ = await search_page(step_s, monkeypatch)
+        assert max(session.lengths) == longest
 
 
 async def test_a_page_makes_a_step_however_long_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ import pytest
 
 from ingestion.domain.document import DocumentOutcome
 from ingestion.domain.ocr import ReadPages, add_read_pages, needs_ocr, plan_reading
+from ingestion.domain.page_orientation import PageOrientation
 from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.transcript import JPEG, PDF, TextCell, TextLine, Transcript
 from mailroom_common.events import ResultStatus
@@ -93,7 +94,8 @@ def test_pictures_that_were_not_read_are_said() -> None:
 
 def test_a_page_of_which_a_part_was_read_is_said() -> None:
     read = ReadPages([0], [line("Invoice 7")], cut=[0])
-    assert add_read_pages(SCAN, read).unread == (ReviewReason.PAGES_NOT_READ,)
+    found = add_read_pages(SCAN, read)
+    assert (found.unread, found.cut_pages) == ((ReviewReason.PAGES_NOT_READ,), (0,))
 
 
 def test_what_a_page_hid_is_still_hidden_once_the_next_one_was_read() -> None:
@@ -119,3 +121,11 @@ def test_what_ocr_reads_takes_the_place_of_what_nobody_sees_and_the_rest_stays_a
 def test_a_page_that_was_cut_before_its_first_letter_is_said_to_be_unread_and_not_to_have_none() -> None:
     photograph = Transcript(JPEG, 1, pictured_pages=(0,))
     assert add_read_pages(photograph, ReadPages([0], cut=[0])).unread == (ReviewReason.PAGES_NOT_READ,)
+
+
+def test_a_page_whose_own_text_stays_is_shown_as_it_stands() -> None:
+    orientation = PageOrientation(1, 0.0, 842.0, 595.0)
+    read = ReadPages([0], [line("in the picture", top=80.0)], orientations={0: orientation})
+    assert add_read_pages(SCAN, read).orientations == {0: orientation}
+    with_text = Transcript(PDF, 1, (line("exact " * 50, top=10.0),), pictured_pages=(0,))
+    assert add_read_pages(with_text, read).orientations == {}

@@ -56,6 +56,7 @@ def test_every_reason_says_whether_the_document_was_read() -> None:
         ReviewReason.CONFIDENCE_LOW,
         ReviewReason.TRADES_NOT_READ,
         ReviewReason.TRADE_CANCELLED,
+        ReviewReason.TRADES_MAY_BE_SUMMED,
         ReviewReason.SEVERAL_E_INVOICES,
         ReviewReason.SEVERAL_INVOICES,
     }

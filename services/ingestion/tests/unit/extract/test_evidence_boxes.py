@@ -5,6 +5,7 @@ import orjson
 import pytest
 
 from ingestion.domain.evidence import EvidenceBox
+from ingestion.domain.page_orientation import PageOrientation
 from ingestion.domain.transcript import TextCell, TextLine, Transcript
 from ingestion.extract import evidence_boxes
 from ingestion.extract.evidence_boxes import find_boxes
@@ -85,6 +86,14 @@ def test_the_reader_answers_with_the_boxes_beside_the_fields() -> None:
     answer: Any = evidence_boxes.extract_invoice(BytesIO(orjson.dumps(transcript.to_json())), {})
     assert answer["extraction"]["total_gross"] == "84.00"
     assert "total_gross" in {EvidenceBox.from_list(box).field for box in answer["boxes"]}
+
+
+def test_a_box_of_a_page_that_was_turned_to_be_read_stands_where_the_page_shows_it() -> None:
+    line = TextLine(0, 30.0, 10.0, (TextCell("Invoice Number: NP-1234567", 20.0, 90.0, 0.99),))
+    transcript = Transcript("image/jpeg", 1, (line,), orientations={0: PageOrientation(2, 0.0, 500.0, 300.0)})
+    answer: Any = evidence_boxes.extract_invoice(BytesIO(orjson.dumps(transcript.to_json())), {})
+    (box,) = [EvidenceBox.from_list(box) for box in answer["boxes"]]
+    assert (box.field, box.x, box.y, box.width, box.height) == ("invoice_number", 410.0, 260.0, 70.0, 10.0)
 
 
 @pytest.mark.parametrize(

@@ -56,3 +56,7 @@ def test_words_behind_a_label_belong_to_it() -> None:
 )
 def test_the_due_date_has_many_names(label: str) -> None:
     assert dates("Invoice 17", "Issued   2026-03-30", f"{label}   2026-04-20") == ("2026-03-30", "2026-04-20")
+
+
+def test_a_town_may_stand_in_a_cell_of_its_own_before_the_date() -> None:
+    assert dates("Rechnung 17", "Schweinfurt, den   22. Juni 2026")[0] == "2026-06-22"

@@ -120,3 +120,9 @@ def test_a_statement_of_what_is_open_is_no_invoice_and_a_bill_that_is_called_one
 )
 def test_an_offer_an_order_and_a_delivery_are_no_invoice_in_any_language(title: str) -> None:
     assert not is_invoice(Transcript.from_rows(["Example AB", title, *TOTALS]))
+
+
+def test_who_is_named_as_the_one_to_send_an_invoice_to_has_none_yet() -> None:
+    rows = ["Hansen GmbH", "Bestellung Nr. 45-88120", "{}   kreditoren@hansen.example", *TOTALS]
+    assert not is_invoice(Transcript.from_rows([row.format("Rechnung an:") for row in rows]))
+    assert is_invoice(Transcript.from_rows([row.format("Rechnung") for row in rows]))

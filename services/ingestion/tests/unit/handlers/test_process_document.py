@@ -12,6 +12,7 @@ from processing_fakes import DONE, FIELDS, PAGE, RETRIES, TRADES, Process, build
 
 from ingestion.domain.document import DocumentOutcome
 from ingestion.domain.extraction_router import ExtractionRouter
+from ingestion.domain.lanes import Lane
 from ingestion.domain.ocr_turns import OCRBusy
 from ingestion.domain.routing import Classification
 from ingestion.domain.transcript import Transcript
@@ -338,7 +339,7 @@ async def test_what_a_language_model_completed_has_the_confidence_that_its_doc_s
 async def test_text_beside_a_picture_that_ends_its_ocr_process_is_kept(leases: FakeLeases, process: Process) -> None:
     class Pictures:
         async def read_pictures(
-            self, _file: object, transcript: Transcript, *, password: str | None
+            self, _file: object, transcript: Transcript, *, password: str | None, queue: str
         ) -> AsyncGenerator[Transcript, None]:
             yield transcript
             raise ParserCrashed("signal 11")
@@ -364,3 +365,26 @@ async def test_a_picture_waits_its_turn_however_often_it_was_tried(process: Proc
     leases.waiting[:] = [build_lease(attempt=RETRIES.max_attempts)]
     await process(FakeReading(OCRBusy(1.0))).process_next()
     assert leases.finished == []
+
+
+async def test_a_document_waits_for_ocr_in_the_queue_of_its_mailbox_and_lane(
+    leases: FakeLeases, process: Process
+) -> None:
+    queues: list[str] = []
+    part = replace(DONE, fields={**FIELDS, "total_gross": None})
+
+    class Pictures:
+        async def read_pictures(
+            self, _file: object, transcript: Transcript, *, password: str | None, queue: str
+        ) -> AsyncGenerator[Transcript, None]:
+            queues.append(queue)
+            yield transcript
+
+    for lane in Lane:
+        leases.waiting[:] = [build_lease(lane=lane)]
+        processor = process(FakeReading(replace(PAGE, pictured_pages=(1,)), extraction=part))
+        pictures: Any = Pictures()
+        processor._pictures = pictures
+        await processor.process_next()
+    source = build_lease().doc_source_id
+    assert queues == [f"live:{source}", f"backfill:{source}"]

@@ -42,7 +42,7 @@ class FakePictures:
         self._answers = answers
 
     async def read_pictures(
-        self, file: Path, transcript: Transcript, *, password: str | None = None
+        self, file: Path, transcript: Transcript, *, password: str | None = None, queue: str = ""
     ) -> AsyncGenerator[Transcript, None]:
         self.passwords.append(password)
         for answer in self._answers:
@@ -93,6 +93,18 @@ async def test_pages_behind_one_that_leaves_something_open_are_read() -> None:
     pictures = FakePictures(reading, replace(TEXT, pictured_pages=(1,), unread=(ReviewReason.PAGES_NOT_READ,)), TEXT)
     found = await read(reading, pictures)
     assert (found.outcome.reason, pictures.given) == (DocumentSkipReason.NOT_AN_INVOICE, 2)
+
+
+async def test_the_outcome_names_the_pages_that_were_left_and_those_that_were_read_in_part() -> None:
+    reading = FakeReading(SCAN, NO_INVOICE)
+    left = replace(TEXT, pages=5, pictured_pages=(4, 2), cut_pages=(1,), unread=(ReviewReason.PAGES_NOT_READ,))
+    found = await read(reading, FakePictures(reading, left))
+    assert (found.outcome.reason, found.outcome.pages_not_read) == (ReviewReason.PAGES_NOT_READ, (1, 2, 4))
+
+
+async def test_with_ocr_switched_off_the_outcome_names_the_pages_that_are_pictures() -> None:
+    reading = FakeReading(replace(TEXT, pictured_pages=(3,), unread=(ReviewReason.NO_TEXT_LAYER,)), NO_INVOICE)
+    assert (await read(reading, None)).outcome.pages_not_read == (3,)
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,6 @@ def test_nothing_makes_no_batch() -> None:
     assert list(form_batches([])) == []
 
 
-@pytest.mark.parametrize(("width", "length"), [(1.0, 320 / 48), (20.0, 20.0), (5000.0, 100.0)])
-def test_a_piece_is_as_long_as_the_model_takes_it(width: float, length: float) -> None:
+@pytest.mark.parametrize(("width", "length"), [(1.0, 320 / 48), (20.0, 20.5), (5000.0, 100.0)])
+def test_a_piece_has_paper_behind_it_and_is_as_long_as_the_model_takes_it(width: float, length: float) -> None:
     assert measure_length(width, 1.0) == length

@@ -245,6 +245,18 @@ def test_text_that_is_seen_is_the_pages_however_it_is_drawn(write: Callable[[Can
     assert ACCOUNT in " ".join(line.text for line in read_pdf_text(BytesIO(draw_page(write))).lines).replace(" ", "")
 
 
+@pytest.mark.parametrize("font", ["Helvetica", "Courier"])
+def test_small_print_has_all_its_letters(font: str) -> None:
+    """Those without ascenders are half as high as those of an account."""
+    terms = "we serve our mouse a xenon cruise, no. 17 - see www.example.com"
+
+    def write(canvas: Canvas) -> None:
+        canvas.setFont(font, 5)
+        canvas.drawString(40, 700, terms)
+
+    assert terms in [line.text for line in read_pdf_text(BytesIO(draw_page(write))).lines]
+
+
 def add_account(page: bytes, hidden: str) -> bytes:
     """The page with an account that is seen, and another one that is not."""
     canvas = Canvas(over := BytesIO(), pagesize=A4, invariant=True)

@@ -24,8 +24,8 @@ from mailroom_common.kafka.schemas_topic import SchemaDirectory
 from mailroom_common.kafka.windowed import WindowedConsumer
 from mailroom_common.migrations import require_current_schema
 from mailroom_common.outbox import Outbox, OutboxRelay
+from mailroom_common.parser.confined_pool import open_confined_pool
 from mailroom_common.parser.scratch_folder import open_scratch_folder
-from mailroom_common.parser.worker_pool import open_worker_pool
 from mailroom_common.postgres import open_pool
 from mailroom_common.process import Process
 from mailroom_common.provider_clients import open_providers
@@ -201,7 +201,7 @@ async def _open_mail_readers(
 async def _open_containers(settings: WorkerSettings, process: Process, stack: AsyncExitStack) -> ParserContainers:
     scratch = stack.enter_context(open_scratch_folder(Path(tempfile.gettempdir())))
     pool = await stack.enter_async_context(
-        open_worker_pool(
+        open_confined_pool(
             settings,
             process,
             blobs=find_blob_folder(settings),

@@ -1,4 +1,4 @@
-"""The pool of parser processes as a worker opens it, by its settings: shown to be confined before it reads a file."""
+"""The pool of parser processes as a process opens it, by its settings: shown to be confined before it reads a file."""
 
 from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
@@ -12,9 +12,9 @@ from mailroom_common.settings import ParserSettings
 
 
 @asynccontextmanager
-async def open_worker_pool(
+async def open_confined_pool(
     settings: ParserSettings,
-    process: Process,
+    process: Process | None = None,
     *,
     blobs: Path | None,
     scratch: Path,
@@ -22,9 +22,10 @@ async def open_worker_pool(
     reasons: Collection[str],
 ) -> AsyncIterator[ParserPool]:
     """`blobs` is the folder of stored documents where they lie on this machine. `readers` are modules, and `reasons`
-    those for which they refuse a file.
+    those for which they refuse a file. `process` shows in its health how they are confined.
 
-    Raises ParserUnconfined: a worker whose parser processes are not confined must take nothing in.
+    Raises:
+        ParserUnconfined: this machine does not confine the processes, and nobody said that it need not.
     """
     pool = ParserPool(
         size=settings.parser_processes,
@@ -38,5 +39,7 @@ async def open_worker_pool(
         unreadable_reasons=frozenset(reasons),
     )
     async with pool:
-        process.health.set_detail("parser_confinement", await pool.check_confinement())
+        layers = await pool.check_confinement()
+        if process is not None:
+            process.health.set_detail("parser_confinement", layers)
         yield pool

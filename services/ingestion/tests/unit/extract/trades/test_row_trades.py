@@ -1,0 +1,89 @@
+"""Trades that are rows of a table, or an order that was filled in parts."""
+
+from decimal import Decimal
+
+from note_texts import (
+    read,
+    read_only,
+)
+
+PARTS = """
+Wertpapierabrechnung
+Kauf am 15.01.2026
+ALLIANZ SE  DE0008404005
+Stück  Kurs  Kurswert
+4  20,50  82,00
+6  20,60  123,60
+10  205,60
+Provision 4,95 EUR
+Endbetrag 210,55 EUR
+"""
+
+
+def test_the_parts_of_an_order_are_one_trade() -> None:
+    trade = read_only(PARTS)
+    assert (trade["quantity"], trade["gross_amount"], trade["settled_amount"]) == ("10", "205.60", "210.55")
+    assert read(PARTS).confidence >= 0.9
+
+
+def test_rows_that_nothing_sums_up_are_not_certain() -> None:
+    without_total = PARTS.replace("10  205,60\n", "")
+    assert read(without_total.replace("210,55", "86,95")).confidence < 0.9  # as if the first one were all
+
+
+PLAN = """
+Sparplan Kauf  ISIN DE0008404005
+Handelstag  Anteile  Preis  Betrag
+05.01.2026  2,125  20,50  43,56 EUR
+05.02.2026  2,075  21,00  43,58 EUR
+"""
+
+
+def test_each_row_with_a_day_of_its_own_is_a_trade() -> None:
+    found = [reading.trade for reading in read(PLAN).trades]
+    assert [(str(trade.trade_date), trade.quantity, trade.settled_amount) for trade in found] == [
+        ("2026-01-05", Decimal("2.125"), Decimal("43.56")),
+        ("2026-02-05", Decimal("2.075"), Decimal("43.58")),
+    ]
+
+
+SIGNED = """
+Activity Statement
+Symbol  Date  Quantity  Price  Proceeds
+Stocks EUR
+SAP  2026-01-06  50  240.15  -12,007.50
+Stocks USD
+NVDA  2026-01-06  -10  149.20  1,492.00
+"""
+
+
+def test_signs_say_which_way_where_no_word_does_and_a_person_looks_at_it() -> None:
+    found = [reading.trade for reading in read(SIGNED).trades]
+    assert [(trade.direction, trade.ticker, trade.currency) for trade in found] == [
+        ("buy", "SAP", "EUR"),
+        ("sell", "NVDA", "USD"),
+    ]
+    assert read(SIGNED).confidence < 0.9
+
+
+NET_ROWS = """
+Monthly Account Statement
+Opening cash balance 18,904.11 USD
+Trade date  Settle date  Buy/Sell  Symbol  Quantity  Price  Comm.  Net amount
+07/06/2026  07/07/2026  Buy  MSFT  30  412.10  1.00  -12,364.00
+07/14/2026  07/15/2026  Sell  KO  120  61.25  1.20  7,348.80
+Closing cash balance 13,888.91 USD
+"""
+
+
+def test_a_row_with_its_cost_and_a_net_amount_has_the_gross_amount_that_multiplies() -> None:
+    found = [reading.trade for reading in read(NET_ROWS).trades]
+    assert [(trade.gross_amount, trade.fees, trade.settled_amount) for trade in found] == [
+        (Decimal("12363.00"), Decimal("1.00"), Decimal("12364.00")),
+        (Decimal("7350.00"), Decimal("1.20"), Decimal("7348.80")),
+    ]
+
+
+def test_a_row_with_two_days_was_settled_on_the_second() -> None:
+    found = [reading.trade for reading in read(NET_ROWS).trades]
+    assert [str(trade.settlement_date) for trade in found] == ["2026-07-07", "2026-07-15"]

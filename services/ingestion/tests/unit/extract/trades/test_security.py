@@ -1,0 +1,52 @@
+"""What was traded: by numbers, symbol and name."""
+
+import pytest
+from note_texts import ENGLISH, GERMAN, read_only
+
+
+def test_a_wrong_check_digit_is_no_security() -> None:
+    assert read_only(GERMAN.replace("DE0008404005", "DE0008404006"))["isin"] is None
+
+
+def test_the_title_of_a_note_is_no_name_of_a_security() -> None:
+    text = GERMAN.replace("Wertpapierabrechnung", "Wertpapier Abrechnung Kauf")
+    assert read_only(text)["security_name"] == "ALLIANZ SE NA O.N."
+
+
+def test_the_national_number_stands_in_a_german_isin_or_is_another_ones() -> None:
+    assert read_only(GERMAN)["wkn"] == "840400"
+    assert read_only(GERMAN.replace("O.N. 840400 ", "O.N. ") + "aus WKN 723610")["wkn"] is None
+
+
+def test_an_explained_abbreviation_is_no_symbol() -> None:
+    text = ENGLISH.replace("ISIN: DE0008404005", "Symbol") + "\nDeferred sales charge (DSC): a fee"
+    assert read_only(text)["ticker"] is None
+
+
+@pytest.mark.parametrize(
+    ("line", "account"),
+    [
+        ("Depotnummer: 4471 0029 18", "4471002918"),
+        ("Depotnummer  4471002918", "4471002918"),
+        ("Compte titres n° 00041 778 203 55  Lyon, le 03/11/2026", "0004177820355"),
+        ("Conta n.º  900-44128-7", "900-44128-7"),
+        ("Client Reference  AM-7740921", "AM-7740921"),
+        ("Depotnummer 12 345 678  15.01.2026", "12345678"),
+    ],
+)
+def test_an_account_is_the_same_however_its_digits_are_grouped(line: str, account: str) -> None:
+    assert read_only(f"{line}\n{GERMAN.strip()}")["account"] == account
+
+
+@pytest.mark.parametrize(
+    ("lines", "reference"),
+    [
+        ("Client Reference  AM-7740921\nContract Note No.  B 26/0048113", "B 26/0048113"),
+        ("Nota n.º  NE 2026/10554", "NE 2026/10554"),
+        ("Numero ordine  26-1110-004417", "26-1110-004417"),
+    ],
+)
+def test_the_reference_is_the_number_of_the_note_or_the_order_and_not_that_of_the_client(
+    lines: str, reference: str
+) -> None:
+    assert read_only(f"{lines}\n{GERMAN.strip()}")["reference"] == reference

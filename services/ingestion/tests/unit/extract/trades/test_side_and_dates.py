@@ -1,0 +1,56 @@
+"""Which way a trade went, when it was made and settled."""
+
+import pytest
+from note_texts import DUTCH, ENGLISH, GERMAN, ITALIAN, read, read_only
+
+
+def test_what_a_field_is_called_says_no_side() -> None:
+    assert read_only(DUTCH.replace("Soort transactie: Aankoop", "Koop/Verkoop  Verkoop"))["direction"] == "sell"
+
+
+@pytest.mark.parametrize(("row", "is_certain"), [("15.01.2026 09:31", True), ("15.01.2026", False)])
+def test_the_only_day_of_a_document_is_that_of_the_trade_if_a_time_of_day_stands_beside_it(
+    row: str, is_certain: bool
+) -> None:
+    text = ITALIAN.replace("Data esecuzione: 15/01/2026\nData valuta: 19/01/2026", row)
+    assert read_only(text)["trade_date"] == "2026-01-15"
+    assert (read(text).confidence >= 0.9) is is_certain
+
+
+def test_what_was_settled_before_it_was_traded_is_not_certain() -> None:
+    assert read(ENGLISH.replace("Settlement date: 19/01/2026", "Settlement date: 12/01/2026")).confidence < 0.9
+
+
+def test_the_day_of_the_order_is_not_that_of_the_trade() -> None:
+    text = GERMAN.replace("Kauf am 15.01.2026 um 08:13:35", "Kauf Ihr Auftrag vom 14.01.2026\nHandelstag 15.01.2026")
+    assert read_only(text)["trade_date"] == "2026-01-15"
+    assert read_only(text.replace("\nHandelstag 15.01.2026", ""))["trade_date"] != "2026-01-14"
+
+
+def test_what_was_paid_says_which_way_a_trade_went_where_no_word_does() -> None:
+    text = GERMAN.replace("Kauf am", "Abrechnung am")
+    assert read_only(text)["direction"] == "buy"
+    assert read(text).confidence < 0.9
+
+
+def test_a_sentence_may_say_when_a_trade_is_settled() -> None:
+    sentence = (
+        "Den Betrag buchen wir mit Wertstellung 19.01.2026 zu Lasten des Kontos 4401889701"
+        " bei der Musterbank, Filiale Musterstadt."
+    )
+    assert read_only(GERMAN.replace("Valuta 19.01.2026", sentence))["settlement_date"] == "2026-01-19"
+
+
+def test_a_booking_is_nearer_to_a_trade_than_the_day_of_its_letter() -> None:
+    text = GERMAN.replace("Kauf am 15.01.2026 um 08:13:35", "Kauf\nBuchungsdatum: 15.01.2026")
+    text = f"Datum: 20.01.2026\n{text}\nMusterbank 20.01.2026"
+    assert read_only(text)["trade_date"] == "2026-01-15"
+    assert read(text).confidence < 0.9
+
+
+def test_a_long_row_of_a_table_may_say_the_side_and_a_long_sentence_may_not() -> None:
+    words = ["Sehr geehrte Damen und Herren, " * 2, "in Ihrem Auftrag geschah das Folgende " * 2, "Kauf", "sofort"]
+    text = GERMAN.replace("Kauf am 15.01.2026 um 08:13:35", "Handelstag 15.01.2026\n{}").replace("zulasten", "Betrag")
+    text = text.replace("4,95", "0,00").replace("209,95", "205,00")  # or the costs would say it
+    assert read_only(text.format("    ".join(words)))["direction"] == "buy"
+    assert read_only(text.format(" ".join(words)))["direction"] is None
