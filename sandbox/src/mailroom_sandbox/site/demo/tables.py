@@ -54,7 +54,11 @@ class DocumentRows:
             if not self._shown:
                 self._print_row([name for name, _ in _COLUMNS], "bold")
             self._shown[document["id"]] = status
-            cells = _build_cells(document, self._mailboxes.get(document["doc_source_id"], "?"))
+            # What came by no mailbox was uploaded: `doc_source_id` is then that of the tenant's uploads.
+            is_upload = document["source_metadata"].get("provider") == "manual_upload"
+            cells = _build_cells(
+                document, self._mailboxes.get(document["doc_source_id"], "(upload)" if is_upload else "?")
+            )
             self._print_row(cells, _STYLES.get(status, ""))
 
     def _print_row(self, cells: list[str], style: str) -> None:

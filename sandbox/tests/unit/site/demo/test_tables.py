@@ -53,3 +53,8 @@ def test_mailbox_that_was_connected_later_is_named() -> None:
     rows.name_mailboxes({"later": "new@gmail.test"})
     rows.show_documents([later])
     assert "new@gmail.test" in text.getvalue()
+
+
+def test_an_upload_has_no_mailbox() -> None:
+    metadata = {"attachment_filename": "r.pdf", "provider": "manual_upload"}
+    assert rows_of([document(doc_source_id="u", source_metadata=metadata)])[1].split()[0] == "(upload)"
