@@ -48,7 +48,7 @@ select {_ID}, n, {_TENANT}, {_TENANT} || '/source-' || n % 50,
                           'issue_date', (date '2016-01-01' + (n % 3650)::int)::text,
                           'iban', 'DE' || 10000000000000000000 + n % 20000,
                           'total_gross', (n % 1000000 / 100.0)::numeric(12, 2)::text),
-       0.9, 'layout-rules/1',
+       0.9, 'layout-rules/2',
        -- Pairs, and one key that many documents have: an invoice that was sent again and again.
        md5('key' || case when n % 10000 = 9 then 9 when n % 1000 = 507 then n - 500 else n end),
        case when n % 20 <> 1 and n % 7 <> 2 then 'supplier ' || n % 20000 end,

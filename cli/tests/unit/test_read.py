@@ -19,7 +19,7 @@ READING: dict[str, Any] = {
     "reason": "fields_missing",
     "document_type": "invoice",
     "confidence": 0.7,
-    "reader": "layout-rules/1",
+    "reader": "layout-rules/2",
     "extraction": {"supplier_name": None, "total_gross": "119.00", "lines": [{"description": "Paper", "amount": "1"}]},
     "seconds": 0.02,
     "pages": 2,
@@ -38,7 +38,7 @@ def answer_with(monkeypatch: pytest.MonkeyPatch, readings: list[dict[str, Any]],
 
 def test_a_reading_shows_its_outcome_and_the_fields_that_were_found() -> None:
     assert describe_reading(READING).splitlines() == [
-        "invoice.pdf: needs_review / fields_missing (invoice, layout-rules/1, confidence 0.7, 2 page(s), 0.02 s)",
+        "invoice.pdf: needs_review / fields_missing (invoice, layout-rules/2, confidence 0.7, 2 page(s), 0.02 s)",
         "  total_gross     119.00",
         "  line            Paper  1",
     ]

@@ -41,7 +41,7 @@ def build_template(first: int = 0, name: str = "Shop") -> LayoutTemplate:
     )
 
 
-async def finish_document(site: Ingestion, name: str, *, reader: str = "layout-rules/1", **fields: Any) -> str:
+async def finish_document(site: Ingestion, name: str, *, reader: str = "layout-rules/2", **fields: Any) -> str:
     record = build_record(name.encode(), message=name)
     await site.intakes.record_attachment(record)
     outcome = DocumentOutcome(

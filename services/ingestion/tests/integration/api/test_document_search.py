@@ -39,7 +39,7 @@ FIELDS: dict[str, Any] = {
     "total_gross": "119.00",
 }
 READ = DocumentOutcome(
-    status=ResultStatus.COMPLETED, document_type="invoice", extraction=FIELDS, confidence=0.9, reader="layout-rules/1"
+    status=ResultStatus.COMPLETED, document_type="invoice", extraction=FIELDS, confidence=0.9, reader="layout-rules/2"
 )
 DOUBTFUL = DocumentOutcome(
     status=ResultStatus.NEEDS_REVIEW,

@@ -69,7 +69,7 @@ CLASSIFICATION: dict[str, Any] = {"document_type": "invoice", "confidence": 1.0}
 EXTRACTION: dict[str, Any] = {
     **CLASSIFICATION,
     "extraction": Invoice(lines=(InvoiceLine(),)).to_json(),
-    "reader": "layout-rules/1",
+    "reader": "layout-rules/2",
     "doubts": ["total_gross"],
     "review_reason": None,
     "boxes": [["total_gross", 0, 40, 100, 50, 10.5]],

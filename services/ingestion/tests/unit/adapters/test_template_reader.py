@@ -23,7 +23,7 @@ from mailroom_common.parser.pool import ParserPool
 
 T = TypeVar("T")
 
-GENERAL = Extraction("invoice", Invoice(total_gross=None, currency="EUR").to_json(), 0.1, "layout-rules/1")
+GENERAL = Extraction("invoice", Invoice(total_gross=None, currency="EUR").to_json(), 0.1, "layout-rules/2")
 JANUARY = DrawnInvoice(month=1)
 LESSON = Lesson(
     document_id=DocumentId("d1"),

@@ -28,7 +28,7 @@ def build_local(reason: ReviewReason | None = ReviewReason.FIELDS_MISSING, **cha
         document_type="invoice",
         extraction={**LOCAL, **changed},
         confidence=0.6,
-        reader="layout-rules/1",
+        reader="layout-rules/2",
     )
 
 
@@ -42,7 +42,7 @@ def test_what_the_rules_left_open_is_filled_and_completes_the_invoice() -> None:
     assert outcome.status is ResultStatus.COMPLETED
     assert outcome.extraction is not None
     assert (outcome.extraction["invoice_number"], outcome.extraction["issue_date"]) == ("RE-2026/17", "2026-04-01")
-    assert outcome.reader == "layout-rules/1+scripted:model"
+    assert outcome.reader == "layout-rules/2+scripted:model"
     assert outcome.confidence == 0.9
 
 

@@ -28,7 +28,7 @@ DOUBTFUL = DocumentOutcome(
     document_type="invoice",
     extraction={**FIELDS, "page_values": {"iban": "DE1"}, "model_values": {"iban": "DE2"}},
     confidence=0.6,
-    reader="layout-rules/1",
+    reader="layout-rules/2",
     archive_path="archive/1.pdf",
 )
 UNREAD = DocumentOutcome(status=ResultStatus.NEEDS_REVIEW, reason=ReviewReason.NO_TEXT_LAYER)
@@ -65,7 +65,7 @@ def test_a_correction_that_makes_it_whole_completes_it_and_says_what_it_changed(
     decision = decide(review, DOUBTFUL, profile=Profile.INVOICE, read={**FIELDS, "total_gross": "1.90"})
     assert decision.outcome.status is ResultStatus.COMPLETED
     assert decision.outcome.extraction == {**FIELDS, "total_gross": "119.00"}
-    assert (decision.outcome.reader, decision.outcome.confidence) == ("layout-rules/1", 0.6)
+    assert (decision.outcome.reader, decision.outcome.confidence) == ("layout-rules/2", 0.6)
     assert decision.outcome.archive_path == "archive/1.pdf"
     assert [change.to_json() for change in decision.changes] == [
         {"field": "total_gross", "read": "1.90", "former": "19.00", "given": "119.00"}

@@ -18,7 +18,7 @@ DOCUMENT: dict[str, Any] = {
     "document_type": "invoice",
     "extraction": {"invoice_number": "1"},
     "confidence": 0.9,
-    "reader": "layout-rules/1",
+    "reader": "layout-rules/2",
     "result_number": 3,
     "review_decision": "confirmed",
     "reviewed_at": NOW,
@@ -61,7 +61,7 @@ def test_a_document_says_which_version_it_is_and_what_a_person_decided() -> None
     view = build_document_view(DOCUMENT)
     assert view["possible_duplicates"] == ["d2"]
     assert view["trades"] == [{"id": "t1", "state": "counted"}]
-    assert (view["version"], view["reader"]) == (3, "layout-rules/1")
+    assert (view["version"], view["reader"]) == (3, "layout-rules/2")
     assert view["review"] == {"decision": "confirmed", "decided_at": "2026-04-02T08:00:00.000Z"}
     assert build_document_view({**DOCUMENT, "review_decision": None})["review"] is None
 

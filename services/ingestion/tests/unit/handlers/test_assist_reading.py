@@ -38,7 +38,7 @@ UNSURE = DocumentOutcome(
     document_type="invoice",
     extraction={name: value for name, value in ANSWER.items() if name != "document_type"} | {"invoice_number": None},
     confidence=0.6,
-    reader="layout-rules/1",
+    reader="layout-rules/2",
 )
 
 

@@ -43,8 +43,8 @@ from ingestion.extract.trades.side_and_dates import SHORT_DATE
 from ingestion.extract.trades.trade import SharedFacts, TradeReading, read_trade
 from mailroom_common.parser import JSON
 
-TRADE_READER = "trade-rules/2"
-OCR_TRADE_READER = "ocr+trade-rules/2"
+TRADE_READER = "trade-rules/3"
+OCR_TRADE_READER = "ocr+trade-rules/3"
 
 _SEVERAL = 2  # trades that hold together by themselves
 _CERTAIN = 0.9
