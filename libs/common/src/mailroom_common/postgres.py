@@ -24,6 +24,8 @@ _TRANSIENT = (
     asyncpg.exceptions.ReadOnlySQLTransactionError,
     asyncpg.exceptions.InvalidAuthorizationSpecificationError,
     asyncpg.exceptions.IdleInTransactionSessionTimeoutError,
+    # A migration gave a table another column while this session had a statement that reads all of them.
+    asyncpg.exceptions.InvalidCachedStatementError,
     OSError,
     TimeoutError,
 )

@@ -198,7 +198,7 @@ async def run_lessons(learner: TemplateLearner, stopping: asyncio.Event) -> None
             if await _finish_or_cancel(learner.learn_next(), stopping):
                 continue
         except Retryable as error:
-            # Postgres, the blob store or this machine; the lesson is claimed again once its lease has ended.
+            # Postgres, the blob store or this machine; the lesson is claimed again a minute later.
             log.warning("lesson_deferred", reason=str(error))
         except Exception as error:  # noqa: BLE001  # the edge of one lesson: others go on
             # A fault of ours; the lesson is tried again, five times at most, and then dropped.

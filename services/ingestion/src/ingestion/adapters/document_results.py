@@ -15,10 +15,14 @@ from ingestion.adapters.trade_ledger import read_ledger_states
 from ingestion.domain.document import FINAL_STATUSES, AttachmentId, DocumentId
 from ingestion.domain.result import build_result
 from ingestion.ports.events import Channel
+from mailroom_common.errors import Retryable
 from mailroom_common.events import ResultStatus
+from mailroom_common.logs import get_logger
 from mailroom_common.outbox import Outbox
 from mailroom_common.postgres import DatabaseSession, acquire_session, open_transaction
 from mailroom_common.topics import INGESTION_RESULTS
+
+log = get_logger()
 
 MAX_RESULTS = 100
 """Of a document in one transaction: an extraction has 800 KB at most."""
@@ -33,6 +37,7 @@ _REMEMBER = """
 """
 _COUNT_WAITING = "select count(*) from (select from ingestion.outbox limit $1) as waiting"
 _NEXT = "select document_id from ingestion.result_backlog order by next_turn_at limit 1"
+_POSTPONE = "update ingestion.result_backlog set next_turn_at = now() + interval '5 minutes' where document_id = $1"
 # The lock that every writer of a document's results takes, and first, as they do.
 _LOCK_DOCUMENT = "select * from ingestion.document where document_id = $1 for no key update"
 _FIND_PLACE = "select after_seq from ingestion.result_backlog where document_id = $1"
@@ -95,6 +100,21 @@ class PgResultBacklog:
             document_id = await conn.fetchval(_NEXT)
             if document_id is None or await conn.fetchval(_COUNT_WAITING, MAX_OUTBOX_ROWS) >= MAX_OUTBOX_ROWS:
                 return False
+        try:
+            return await self._write_some_of(document_id)
+        except Retryable:
+            await self._postpone(document_id)  # one that takes too long each time leaves the others their turn
+            raise
+        except Exception:  # the edge of one document: the results of others are written
+            log.exception("result_backlog_failed", document_id=document_id)
+            await self._postpone(document_id)
+            return False
+
+    async def _postpone(self, document_id: str) -> None:
+        async with acquire_session(self._pool) as conn:
+            await conn.execute(_POSTPONE, document_id)
+
+    async def _write_some_of(self, document_id: str) -> bool:
         async with open_transaction(self._pool) as conn:
             document = await conn.fetchrow(_LOCK_DOCUMENT, document_id)
             place = await conn.fetchval(_FIND_PLACE, document_id)

@@ -33,7 +33,11 @@ _LIST_BY_DOCUMENT = """
     select trade_id, match_key, fields from ingestion.trade where document_id = $1 order by position
 """
 _DELETE = "delete from ingestion.trade where trade_id = any($1)"
-_STORE = """
+_IS_SAME_SECURITY = """
+    (trade.instrument_keys, trade.fields ->> 'direction') is not distinct from
+        (excluded.instrument_keys, excluded.fields ->> 'direction')
+"""
+_STORE = f"""
     insert into ingestion.trade (trade_id, tenant_id, doc_source_id, document_id, document_type, content_sha256,
                                  position, match_key, fields, is_cancellation, isin, trade_date, confirmed_seq, state,
                                  instrument_keys, updated_at)
@@ -44,11 +48,16 @@ _STORE = """
         fields = excluded.fields, is_cancellation = excluded.is_cancellation, isin = excluded.isin,
         trade_date = excluded.trade_date, instrument_keys = excluded.instrument_keys,
         confirmed_seq = case when $13 then coalesce(trade.confirmed_seq, excluded.confirmed_seq) end,
+        -- One that is of another security now executed none of the orders of the former one.
+        order_match = case when ({_IS_SAME_SECURITY}) then trade.order_match end,
+        order_id = case when ({_IS_SAME_SECURITY}) then trade.order_id end,
+        order_candidates = case when ({_IS_SAME_SECURITY}) then trade.order_candidates end,
+        decided_order_id = case when ({_IS_SAME_SECURITY}) then trade.decided_order_id end,
         version = trade.version + 1, updated_at = clock_timestamp()
     where (trade.position, trade.document_type, trade.fields) is distinct from
               (excluded.position, excluded.document_type, excluded.fields)
        or (trade.confirmed_seq is not null) <> $13
-"""
+"""  # noqa: S608  # of our own words only
 _LIST_SIMILAR = """
     select candidate.* from unnest($2::text[]) as wanted(match_key) cross join lateral (
         select * from ingestion.trade

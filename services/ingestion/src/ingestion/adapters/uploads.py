@@ -25,7 +25,7 @@ _LOCK_OLDEST = """
     select attachment_id, blob_key,
            exists (select from ingestion.intake where intake.attachment_id = upload.attachment_id) as is_recorded
     from ingestion.upload where greatest(started_at, delete_failed_at) < now() - $1::interval
-    order by started_at limit 1 for update of upload skip locked
+    order by greatest(started_at, delete_failed_at) limit 1 for update of upload skip locked
 """
 _POSTPONE = "update ingestion.upload set delete_failed_at = now() where attachment_id = $1"
 

@@ -43,7 +43,6 @@ _FILLERS = frozenset("\u115f\u1160")
 _BLANKS = frozenset("\u2800\u3164\uffa0")
 _MAX_NAME = 5000
 
-# What is said of the account alone, and not again once it is known.
 # What other documents say: a reader says the same whatever they do.
 _OF_OTHER_DOCUMENTS = frozenset(
     {ReviewReason.IBAN_CHANGED, ReviewReason.IBAN_NOT_ON_PAGE, ReviewReason.TRADES_MAY_BE_SUMMED}

@@ -110,7 +110,7 @@ _DUNNING = (
     r"(?:(?:payment\s+)?reminder|dunning\s+(?:letter|notice)|final\s+(?:notice|demand)|letter\s+before\s+action|overdue\s+notice"
     r"|zahlungserinnerung|mahnung|mahnschreiben|(?:lettre\s+de\s+)?relance|rappel|mise\s+en\s+demeure"
     r"|(?:betalings)?herinnering|aanmaning|sommatie|recordatorio\s+de\s+pago|requerimiento\s+de\s+pago|sollecito|diffida"
-    r"|aviso\s+de\s+pagamento\s+em\s+atraso|rykker\w{0,12}|inkasso(?:varsel|krav|brev)?|(?:betalnings)?påminnelse"
+    r"|aviso\s+de\s+pagamento\s+em\s+atraso|rykker(?:skrivelse|brev|e)?|inkasso(?:varsel|krav|brev)|(?:betalnings)?påminnelse"
     r"|upom[íi]nka|výzva\s+k\s+(?:úhradě|zaplacení)|ponaglenie|wezwanie\s+do\s+zap[łl]aty)"
 )
 _HOW_OFTEN = (

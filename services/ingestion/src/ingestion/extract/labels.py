@@ -32,7 +32,8 @@ _DOCUMENT = (
 
 # The number stands behind its label ...
 INVOICE_NUMBER = match_any(
-    rf"\b{_DOCUMENT}s?[-\s.]*{_NO}",
+    # Not that of the invoice which a credit note takes back, nor of the last one.
+    rf"(?<!\bzu )(?<!\bzur )(?<!original )(?<!previous )(?<!\blast )\b{_DOCUMENT}s?[-\s.]*{_NO}",
     rf"\b{_NO}\s*(?:de\s+(?:la\s+)?|d['’]|d[ai]\s+|della\s+)?{_DOCUMENT}\b",
     r"\bfactuur\s?nummer",
     # What a till prints.
@@ -45,6 +46,12 @@ INVOICE_NUMBER = match_any(
 # `Rechnung an:` says whom one will be sent to.
 HEADLINE = re.compile(
     rf"^\W*{_DOCUMENT}\b(?!\s+(?:an|to|à|aan|til|till)\s*(?::|$))(?:\s*\(\w+\))?[\s#:.–-]*(?:{_NO}\s*:?\s*)?",
+    re.IGNORECASE,
+)
+# `Your invoice`, `Ihre Rechnung vom 3.5.2026`: it may be an invoice, whatever else it refers to.
+OWN_INVOICE = re.compile(
+    r"^\W*(?:(?:sales|vat|service|your|ihre|votre|su|tu|uw|la\s+(?:tua|vostra)|a\s+sua|din)\s+)?"
+    rf"{_DOCUMENT}(?:\W*$|\s+(?:vom|du|del|van|of|dated)\b)",
     re.IGNORECASE,
 )
 # `Nummer/Datum` and below it `90012345 / 14.03.2026`.
@@ -126,7 +133,8 @@ FOR_CASH_DISCOUNT = re.compile(
 
 # Certainly the sum to the last cent, tax included.
 TOTAL_GROSS = match_any(
-    r"\b(?:grand|gross)\s+total\b|\btotal\s+gross\b|\btotal\s+zu\s+unseren\s+gunsten\b",
+    r"\b(?:(?:grand|gross)\s+total|total\s+gross)\b(?!\W{0,3}(?:weight|wt|kg|mass)\b)"
+    r"|\btotal\s+zu\s+unseren\s+gunsten\b",
     r"\b(?:total\s+)?amount\s+(?:due|payable)\b",
     r"\b(?:invoice\s+total|total\s+(?:due|payable|invoice|for\s+this\s+invoice))\b",
     r"\b(?:balance|payable)\s+due\b|\bdue\s+payable\b",
@@ -157,8 +165,8 @@ TOTAL_GROSS = match_any(
 )
 # Alone, or before its amount: `Total: GBP 300.00`.
 TOTAL_GROSS_MAYBE = re.compile(
-    r"^\W*(?:totale?|totaal|gesamt|summe|somme|razem|suma|ogółem|celkem|totalt|summa)\b[\s:*()€$£]*"
-    r"(?:EUR|USD|GBP|CHF|PLN|CZK|DKK|SEK|NOK|CAD|AUD|Kč|kr\.?|zł)?[\s:*()€$£]*(?=$|[-−–]?\d)",
+    r"^\W*(?:totale?|totaal|gesamt|summe|somme|razem|suma|ogółem|celkem|totalt|summa)\b[\s:*()€$£]{0,12}"
+    r"(?:EUR|USD|GBP|CHF|PLN|CZK|DKK|SEK|NOK|CAD|AUD|Kč|kr\.?|zł)?[\s:*()€$£]{0,12}(?=$|[-−–]?\d)",
     re.IGNORECASE,
 )
 

@@ -17,7 +17,13 @@ from ingestion.extract.invoice_dates import determine_day_first, find_due_date, 
 from ingestion.extract.invoice_lines import find_invoice_lines
 from ingestion.extract.invoice_number import find_invoice_number
 from ingestion.extract.ocr_certainty import was_read_by_ocr
-from ingestion.extract.other_titles import asks_for_nothing_new, begins_again_as_invoice, find_other_title, list_titles
+from ingestion.extract.other_titles import (
+    OtherTitle,
+    asks_for_nothing_new,
+    begins_again_as_invoice,
+    find_other_title,
+    list_titles,
+)
 from ingestion.extract.payee_numbers import find_iban, find_vat_id
 from ingestion.extract.supplier import find_supplier_name
 from ingestion.extract.tax_ids import find_tax_ids
@@ -62,11 +68,12 @@ def is_invoice(transcript: Transcript) -> bool:
     page = limit_lines(transcript)
     if is_from_bank(page):
         return False
-    if find_other_title(page) is not None:
-        return begins_again_as_invoice(page)
     titles = list(list_titles(page[: max(12, len(page) // 3)]))
+    is_named = any(map(labels.OWN_INVOICE.match, titles))
+    if (other := find_other_title(page)) is not None:
+        return is_named or begins_again_as_invoice(page) or (other is not OtherTitle.PROFORMA and _asks_for_tax(page))
     if any(map(labels.NO_INVOICE_TITLE.match, titles)) and not any(map(labels.HEADLINE.match, titles)):
-        return any(labels.INVOICE_NUMBER.search(line.text) for line in page)
+        return is_named or any(labels.INVOICE_NUMBER.search(line.text) for line in page)
     has_word = any(labels.INVOICE_WORD.search(line.text) for line in page)
     # Of a picture the total's label may have been misread: then the number's is enough.
     has_word |= was_read_by_ocr(transcript) and any(labels.INVOICE_NUMBER.search(line.text) for line in page)

@@ -26,14 +26,19 @@ def find_other_title(page: Sequence[TextLine]) -> OtherTitle | None:
     if _is_reminder(head):
         return OtherTitle.REMINDER
     titles = list(list_titles(head))
-    if any(map(labels.PROFORMA_TITLE.match, titles)) and not any(map(labels.BARE_DOCUMENT.match, titles)):
+    # What is named first: an invoice may refer to the pro-forma invoice that it follows.
+    first = next((text for text in titles if labels.HEADLINE.match(text) or labels.PROFORMA_TITLE.match(text)), "")
+    if labels.PROFORMA_TITLE.match(first) and not any(map(labels.BARE_DOCUMENT.match, titles)):
         return OtherTitle.PROFORMA
     if any(map(labels.HEADLINE.match, titles)) or any(map(labels.INVOICE_NUMBER.search, titles)):
         return None
     if any(map(labels.REMITTANCE_TITLE.match, titles)):
         return OtherTitle.REMITTANCE
     is_statement = any(map(labels.BARE_STATEMENT.match, titles))
-    is_open = is_statement and any(labels.OPEN_ITEMS.search(line.text) for line in page)
+    # A statement lists invoices; a bill for water may be called one, and lists none.
+    is_open = is_statement and all(
+        any(word.search(line.text) for line in page) for word in (labels.OPEN_ITEMS, labels.INVOICE_WORD)
+    )
     return OtherTitle.STATEMENT if is_open else None
 
 
@@ -67,6 +72,8 @@ def _is_reminder(head: Sequence[TextLine]) -> bool:
         for cell in line.cells:
             if labels.HEADLINE.match(cell.text):
                 return False
+            if labels.COMPANY.search(cell.text):
+                continue  # `Inkasso Nord GmbH`
             if kind_words.REMINDER_HEADLINE.match(cell.text) or kind_words.REMINDER_SUBJECT.match(cell.text):
                 return True
     return False

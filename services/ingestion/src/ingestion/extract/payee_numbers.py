@@ -110,7 +110,8 @@ def _list_accounts(page: Sequence[TextLine]) -> Iterator[tuple[TextLine, str]]:
             continue
         above = page[index - 1].text if index else ""
         for iban in values.find_ibans(line.text):
-            if not _is_debited(f"{above} {line.text[: line.text.find(iban[:4])]}"):
+            before = line.text[: line.text.find(iban[:4])]
+            if not _DIRECT_DEBIT.search(before) and not _is_debited(f"{above} {before}"):
                 yield line, iban
 
 
@@ -124,6 +125,13 @@ _YOUR_ACCOUNT = re.compile(
 )
 _OUR_ACCOUNT = re.compile(
     r"\b(?:unser|our|notre|nuestr|nostr|ons|onze|noss|nasz|naš|vores|vår)\w{0,4}\b", re.IGNORECASE
+)
+
+
+_DIRECT_DEBIT = re.compile(
+    r"(?:\b(?:lastschrift|bankeinzug|abbuchung|direct\s+debit|pr[ée]l[èe]v\w{1,6}|domicilia\w{1,6}|adeudo|addebit\w{1,4}|incasso)\b"
+    r"|\bvom\s+(?:giro)?konto\b)[^.]{0,60}$",
+    re.IGNORECASE,
 )
 
 

@@ -36,6 +36,8 @@ _BEHIND_NAME = re.compile(r"\s+(?:au\s+capital|capital|kapitał|mit\s+sitz|regis
 
 _FAR_BESIDE = 150.0  # points: what is farther from a label is in another column of the page
 _HEAD_LINES = 8
+_MAX_CELLS = 12  # of a line
+_MAX_LINE = 400  # letters
 _BLOCK_LINES = 7
 _FOOT = 0.8  # of the lines stand above it
 _MIN_REGISTER_DIGITS = 5
@@ -66,7 +68,8 @@ def find_supplier_name(page: Sequence[TextLine]) -> str | None:
     last = max((line.page for line in page), default=0)
     usual = median(line.height for line in page) if page else 0.0
     for index, line in enumerate(page):
-        for number, cell in enumerate(line.cells):
+        # A row of a table names no supplier, and each of its cells would be compared with all others.
+        for number, cell in enumerate(line.cells if len(line.cells) <= _MAX_CELLS else ()):
             labelled = _find_labelled_seller(page, index, number)
             if labelled:
                 _get_candidate(candidates, labelled).add_reason("label", 4.0)
@@ -79,7 +82,7 @@ def find_supplier_name(page: Sequence[TextLine]) -> str | None:
                 is_head = index < _HEAD_LINES and line.page == page[0].page
                 # A line is as high as what it begins with.
                 if is_head and number == 0 and line.height > _LARGE * usual:
-                    candidate.add_reason("large", 2.0)
+                    candidate.add_reason("large", 1.5)
             if sender := _find_sender_in_line(cell.text):
                 _get_candidate(candidates, sender).add_reason("sender line", 4.0)
     numbered = [candidate for candidate in candidates.values() if "number" in candidate.reasons]
@@ -191,7 +194,7 @@ def _score_candidate(
     if _has_own_number_near(page, index, candidate.written):
         candidate.add_reason("number", 2.0)
     if _has_address_with_last_name_below(page, index, candidate.written):
-        candidate.add_reason("mail", 3.0)
+        candidate.add_reason("mail", 2.0)
 
 
 def _has_own_number_near(page: Sequence[TextLine], index: int, name: str) -> bool:
@@ -244,7 +247,7 @@ def _has_address_with_last_name_below(page: Sequence[TextLine], index: int, name
     cell = next((cell for cell in page[index].cells if name in cell.text), None)
     if not words or cell is None:
         return False
-    below = [line.text for line in page[index + 1 : index + 3]]
+    below = [line.text[:_MAX_LINE] for line in page[index + 1 : index + 3]]
     below += [other.text for _, other in _list_block(page, index, cell, 1)]
     return any(
         words[-1] in match["local"].lower()

@@ -36,7 +36,7 @@ from mailroom_common.parser import JSON
 
 _OF_SUPPLIER = ("supplier_name", "vat_id")  # the page prints it: this is whose it is
 _TOTALS = ("total_gross", "total_net", "total_tax")
-_MAX_CONFIDENCE = 0.9  # one document from_template it, and the next may be another case
+_MAX_CONFIDENCE = 0.9  # one document taught it, and the next may be another case
 _MIN_NAME = 4  # letters and digits of a name that is not found by chance
 
 

@@ -127,6 +127,9 @@ def _find_unconfirmed(page: Sequence[TextLine], candidates: _Candidates) -> Invo
     if len(whole) == 1:
         return InvoiceTotals(whole.pop())
     gross = _get_only_amount(sure) or _get_only_amount(maybe) or _find_repeated_largest(page, [*sure, *maybe])
+    # A part of the sum has a label of its own: what was paid in advance, what is left with a discount.
+    if gross is not None and any(abs(other) > abs(gross) for other in maybe):
+        return InvoiceTotals()
     # What is left after a deduction is no total, and of a total alone nobody knows whether it is.
     if gross is not None and any(0 < part < abs(gross) for part in taken):
         return InvoiceTotals()

@@ -221,7 +221,7 @@ def _determine_crowns(texts: Sequence[str]) -> str | None:
 
 
 _IBAN_START = re.compile(r"\b[A-Z]{2}\d{2}(?=[ \u00a0]?[A-Z0-9])")
-_MAX_IBAN_STARTS = 40  # in one text: no line has as many accounts
+_MAX_IBAN_STARTS = 10  # in one text: no line has as many accounts
 
 
 def find_ibans(text: str) -> Iterator[str]:

@@ -10,7 +10,6 @@ create index concurrently if not exists trade_by_second_key on ingestion.trade
 create index concurrently if not exists trade_by_third_key on ingestion.trade
     (tenant_id, (fields ->> 'direction'), (instrument_keys[3]), trade_date desc nulls last, seq desc)
     where (state = 'counted' or order_match is not null) and instrument_keys[3] is not null;
-drop index concurrently if exists ingestion.trade_by_instrument;
 create index concurrently if not exists pending_order_by_first_key on ingestion.pending_order
     (tenant_id, direction, (instrument_keys[1]), ordered_on desc, seq desc);
 create index concurrently if not exists pending_order_by_second_key on ingestion.pending_order

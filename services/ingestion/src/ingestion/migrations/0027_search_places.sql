@@ -1,8 +1,3 @@
--- Where the words of a document stand in the order of documents, so that they are looked for a stretch at a time.
-
-alter table ingestion.document_words
-    add column seq bigint;                        -- of the document; null: not yet known, of a row of an earlier release
-
 -- The stretches of 1,024, of 16,384 and of 262,144 positions that a position lies in, each as a number of its own: the
 -- length in the uppermost bits, before which of them it is.
 create function ingestion.list_seq_buckets(seq bigint) returns bigint[]
@@ -24,3 +19,8 @@ select tenant_id, document.seq from ingestion.shared_key join ingestion.document
 -- How many documents have a currency: without these Postgres takes any for one in 200.
 create statistics if not exists ingestion.document_currencies on ((extraction ->> 'currency')) from ingestion.document;
 analyze ingestion.document;
+
+-- Last, since whoever writes the words of a document waits from here on.
+-- Where the words of a document stand in the order of documents, so that they are looked for a stretch at a time.
+alter table ingestion.document_words
+    add column seq bigint;                        -- of the document; null: not yet known, of a row of an earlier release

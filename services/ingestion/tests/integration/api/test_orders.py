@@ -281,3 +281,20 @@ async def test_of_a_security_that_is_traded_every_day_the_newest_are_looked_at(
     await match(site)
     rows = await site.pool.fetch("select order_match from ingestion.trade order by trade_date")
     assert [row["order_match"] for row in rows] == [None, "ambiguous", "ambiguous"]
+
+
+async def test_a_trade_that_is_corrected_to_another_security_leaves_its_order(
+    site: Ingestion, api: httpx.AsyncClient
+) -> None:
+    order = await add_order(api)
+    await finish(site, "note", build_trade())
+    await match(site)
+    assert (await api.get(f"/pending-orders/{order['id']}")).json()["state"] == "filled"
+    document_id = await site.pool.fetchval("select document_id from ingestion.document")
+    fields = {"trades": [build_trade(isin="US0378331005").to_json()]}
+    body = {"action": "correct", "fields": fields, "reviewer": "anna"}
+    corrected = await api.post(f"/documents/{document_id}/review", json=body, headers={"If-Match": '"1"'})
+    assert corrected.status_code == 200, corrected.text
+    await match(site)
+    assert (await api.get(f"/pending-orders/{order['id']}")).json()["state"] == "unmatched"
+    assert await list_matches(api) == {"10": ("unmatched", None)}

@@ -32,7 +32,7 @@ DOUBTFUL = DocumentOutcome(
     document_type="invoice",
     extraction=FIELDS,
     confidence=0.6,
-    reader="layout-rules/2",
+    reader="layout-rules/1",
 )
 OPERATOR = as_tenant("acme", "operator")
 
@@ -137,7 +137,7 @@ async def test_a_newer_reading_is_kept_beside_a_decision_and_never_replaces_it(
     current = dict(await site.document(document_id))
     kept = ("status", "extraction", "reader", "result_number", "review_decision", "updated_at")
     assert [current[name] for name in kept] == [decided[name] for name in kept]
-    assert (await site.results())[-1].reader == "layout-rules/2"
+    assert (await site.results())[-1].reader == "layout-rules/1"
 
     proposed, corrected, read = await list_history(api, document_id)
     assert (proposed["kind"], proposed["version"], proposed["reader"]) == ("proposed", 2, "layout-rules/2")
@@ -192,7 +192,7 @@ async def test_another_reading_of_what_nobody_decided_keeps_the_former_version(
     newest, former = await list_history(api, document_id)
     assert [(entry["version"], entry["kind"], entry["reader"]) for entry in (newest, former)] == [
         (2, "read", "layout-rules/2"),
-        (1, "read", "layout-rules/2"),
+        (1, "read", "layout-rules/1"),
     ]
 
 

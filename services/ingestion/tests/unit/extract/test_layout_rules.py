@@ -432,3 +432,48 @@ def test_whoever_has_a_tax_number_and_adds_tax_may_send_an_invoice_whatever_it_i
     assert is_invoice(Transcript.from_rows(rows))
     assert not is_invoice(Transcript.from_rows([rows[0].partition(" - ")[0], *rows[1:]]))
     assert not is_invoice(Transcript.from_rows(rows[:2]))
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        ["Fattura n. 15 del 10/04/2026", "Proforma n. 12 del 01/04/2026", "Totale  122,00 EUR"],
+        ["Inkasso Nord GmbH", "Rechnung", "Rechnungsnummer 2026-17", "Gesamtbetrag  119,00 EUR"],
+        [
+            "VAT INVOICE",
+            "Number INV-015",
+            "Reminder fees of 5.00 apply after 30 days",
+            "VAT 20%  20.00",
+            "Total  120.00",
+        ],
+        ["Ihre Rechnung vom 03.05.2026", "Nummer 2026-015", "Angebot 2026-14", "Gesamtbetrag  119,00 EUR"],
+        ["Uw factuur", "Nummer 2026-015", "Offerte 2026-7", "Totaal  121,00 EUR"],
+        ["STATEMENT", "Water supply to 31 March 2026", "Balance brought forward  £0.00", "Total due  £75.00"],
+    ],
+)
+def test_an_invoice_that_refers_to_another_paper_is_not_thrown_away(rows: list[str]) -> None:
+    assert is_invoice(Transcript.from_rows(rows))
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        ["PAYMENT REMINDER", "Invoice 2026-17 of 3 March 2026", "Amount overdue  £120.00"],
+        ["Proforma n. 12 del 01/04/2026", "Totale  122,00 EUR"],
+    ],
+)
+def test_a_paper_of_another_kind_is_no_invoice_though_it_names_one(rows: list[str]) -> None:
+    assert not is_invoice(Transcript.from_rows(rows))
+
+
+@pytest.mark.parametrize(
+    ("rows", "gross"),
+    [
+        (["Total gross weight: 1,250.50 kg", "Total EUR 3,400.00"], "3400.00"),
+        (["Guthaben zu Ihren Gunsten  35,00", "Summe  119,00"], None),
+        (["Total credited  £20.00", "Total  £60.00"], None),
+    ],
+)
+def test_a_part_of_the_sum_that_has_a_label_of_its_own_is_not_the_total(rows: list[str], gross: str | None) -> None:
+    invoice, *_ = read_invoice(Transcript.from_rows(["Invoice No. 2026-17", *rows]))
+    assert invoice.total_gross == (None if gross is None else Decimal(gross))

@@ -49,6 +49,9 @@ def test_a_polish_account_is_written_without_its_country() -> None:
         "O valor será debitado da sua conta {iban} em 15/10/2026.",
         "Beløbet trækkes fra din konto {iban} den 15.10.2026.",
         "Den Rechnungsbetrag ziehen wir von Ihrem Konto\nIBAN {iban} ein.",
+        "Zahlung per SEPA-Lastschrift vom Konto {iban}, Mandat M-1",
+        "Prélèvement sur le compte {iban}",
+        "Domiciliación bancaria: {iban}",
     ],
 )
 def test_the_account_that_is_debited_is_the_customers(sentence: str) -> None:

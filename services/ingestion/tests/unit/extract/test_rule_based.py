@@ -47,7 +47,7 @@ def test_an_e_invoice_is_what_its_xml_says() -> None:
     transcript = with_xml(CII(type_code="381"), "Gutschrift Nr. RE-1\nMuster GmbH")
     assert classified(transcript) == {"document_type": "credit_note", "confidence": 1.0}
     answer = extracted(transcript)
-    assert (answer["reader"], answer["confidence"], answer["doubts"]) == ("e-invoice/1", 1.0, [])
+    assert (answer["reader"], answer["confidence"], answer["doubts"]) == ("e-invoice/2", 1.0, [])
     assert answer["extraction"]["invoice_number"] == "RE-1"
 
 

@@ -95,11 +95,19 @@ def test_who_heads_a_block_with_a_tax_number_is_a_business_and_its_street_is_not
     assert find_supplier_name(page("\n".join(["FACTURA", "", "", *block]))) == "Lucia Ferrer"
 
 
-def test_the_large_type_of_a_letter_head_names_the_supplier() -> None:
-    lines = list(page("Bakkerij De Korenmaat\nMolenstraat\n\n\nZorgcentrum De Linde\nLindelaan\nFactuur"))
-    assert find_supplier_name(lines) is None
-    lines[0] = replace(lines[0], height=lines[0].height * 1.6)
-    assert find_supplier_name(lines) == "Bakkerij De Korenmaat"
+def test_the_large_type_of_a_letter_head_names_the_supplier_if_it_is_not_the_only_sign() -> None:
+    foot = "Bakkerij De Korenmaat  Molenstraat"
+    letter = ["Molenstraat", "", "", "Zorgcentrum De Linde", "Lindelaan", "Factuur"]
+
+    def find_with_large_type(first: str, *rest: str) -> str | None:
+        lines = list(page("\n".join([first, *rest])))
+        assert find_supplier_name(lines) is None
+        lines[0] = replace(lines[0], height=lines[0].height * 1.6)
+        return find_supplier_name(lines)
+
+    assert find_with_large_type("Bakkerij De Korenmaat", *letter, foot) == "Bakkerij De Korenmaat"
+    for stamp in ("Original", "Kopie", "Thank You", "Honorarnote"):
+        assert find_with_large_type(stamp, *letter) is None
 
 
 def test_a_person_is_a_business_by_an_address_or_a_register_in_its_block() -> None:

@@ -51,7 +51,7 @@ _LOCK_OLDEST = """
 select u.attachment_id, u.blob_key, exists (
     select from sync_engine.message_part p where p.attachment_id = u.attachment_id) as is_named
 from sync_engine.blob_upload u where greatest(u.upload_started_at, u.delete_failed_at) < $1
-order by u.upload_started_at limit 1 for update of u skip locked
+order by greatest(u.upload_started_at, u.delete_failed_at) limit 1 for update of u skip locked
 """
 _POSTPONE = "update sync_engine.blob_upload set delete_failed_at = $2 where attachment_id = $1"
 # Each by an index of its own, and in batches: on a site with 100,000 mailboxes one statement for all would run into its

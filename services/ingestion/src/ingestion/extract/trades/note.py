@@ -35,6 +35,7 @@ from ingestion.extract.trades.no_trade import (
     says_no_trade,
     tells_of_trade,
 )
+from ingestion.extract.trades.no_trade_words import LIKE_TRADE
 from ingestion.extract.trades.numbers import CURRENCIES
 from ingestion.extract.trades.row_trades import read_row_trades
 from ingestion.extract.trades.rows import find_product_rows
@@ -212,6 +213,8 @@ def _lists_trades(page: Sequence[TextLine], lines: Sequence[ReadLine]) -> bool:
     rows = [row for row in find_product_rows(lines) if values.DATES.search(row.line.text)]
     days = {match[0] for row in rows for match in values.DATES.finditer(row.line.text)}
     names_day = any(place.label is Label.TRADE_DATE for line in lines for place in line.labels)
+    if any(LIKE_TRADE.search(row.line.text) for row in rows):
+        return True
     if has_valuation_title(page) and len(days) == 1 and not names_day:
         return False  # what is held is worth so much on that day
     return any(not kind_words.NO_TRADE_WORD.search(row.line.text) for row in rows)
