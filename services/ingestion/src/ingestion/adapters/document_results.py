@@ -106,6 +106,7 @@ class PgResultBacklog:
             await self._postpone(document_id)  # one that takes too long each time leaves the others their turn
             raise
         except Exception:  # the edge of one document: the results of others are written
+            # The results of a document's many attachments could not be written; it is tried again in five minutes.
             log.exception("result_backlog_failed", document_id=document_id)
             await self._postpone(document_id)
             return False
