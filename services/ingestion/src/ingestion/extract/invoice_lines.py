@@ -20,6 +20,9 @@ _MAX_SUMMARY_ROWS = 12  # of the tax by its rates, below a table
 _SAME_EDGE = 3.0  # points: amounts of a column end below each other
 _PERCENT = re.compile(r"(\d{1,2}(?:[.,]\d+)?)\s?%")
 _UNIT = re.compile(r"^(\d[\d.,]*)\s*(?:[A-Za-z%().]{1,10})?$")
+_PIECES = re.compile(
+    rf"^(\d[\d.,]*)\s*(?!(?:{'|'.join(sorted(values.CURRENCY_CODES))}|kr|zł)\b)[^\W\d_]{{1,10}}\.?$", re.IGNORECASE
+)
 _RATE = re.compile(r"\W*\d{0,2}(?:[.,]\d+)?\s?%?\W*")
 _TAX_MARK = re.compile(r"(?<=\d)\s?[A-Z*]$")  # `576.00T`: taxed, as a legend says
 
@@ -198,12 +201,16 @@ def _build_line(row: _Row, at: int) -> InvoiceLine:
 
 
 def _find_quantity_and_price(texts: Sequence[str], amount: Decimal) -> tuple[Decimal | None, Decimal | None]:
-    """Two numbers of the row whose product is the amount: that tells them from discounts and article numbers."""
+    """Two numbers of the row whose product is the amount: that tells them from discounts and article numbers. One with
+    a unit is the quantity: `1  Citric acid  1.0000  100 pcs  100.00` is the first position, and a hundred of it."""
     numbers = [number for text in texts if (number := _parse_number(text)) is not None]
-    for first, second in permutations(numbers[-_MAX_NUMBERS:], 2):
-        if abs(first * second - amount) <= Decimal("0.005") and second == _choose_price(numbers, first, second):
-            return first, second
-    return None, None
+    with_unit = {values.parse_amount(match[1]) for text in texts if (match := _PIECES.match(text)) is not None}
+    pairs = [
+        (first, second)
+        for first, second in permutations(numbers[-_MAX_NUMBERS:], 2)
+        if abs(first * second - amount) <= Decimal("0.005") and second == _choose_price(numbers, first, second)
+    ]
+    return next((pair for pair in pairs if pair[0] in with_unit), pairs[0] if pairs else (None, None))
 
 
 def _choose_price(numbers: Sequence[Decimal], first: Decimal, second: Decimal) -> Decimal:

@@ -108,6 +108,16 @@ def test_an_amount_may_be_marked_as_taxed_and_its_column_headed_by_the_currency(
     assert amounts_of(table, "119.50") == ["100.00", "19.50"]
 
 
+def test_the_number_with_a_unit_is_the_quantity_and_not_that_of_the_position() -> None:
+    rows = [
+        "Pos  Beschreibung  Preis  Menge  USt  Betrag",
+        "1  Zitronensäure 100ml  1,0000  100 Stk  19 8  100,00",
+        "2  Gelierzucker 250g  0,0000  10 Stk  7 %  0,00",
+    ]
+    lines, _ = find_invoice_lines(Transcript.from_rows(rows).lines, InvoiceTotals(Decimal(119), Decimal(100)))
+    assert [(line.quantity, line.unit_price) for line in lines] == [(Decimal(100), Decimal(1)), (Decimal(10), 0)]
+
+
 def test_two_numbers_whose_product_is_not_the_amount_are_no_quantity_and_price() -> None:
     table = "Description  Pos  Discount  Amount\nConsulting  7  3.00  100.00\nTotal  100.00"
     (line,), _ = find_invoice_lines(page(table), InvoiceTotals(net=Decimal("100.00")))
