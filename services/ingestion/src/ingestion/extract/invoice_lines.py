@@ -23,6 +23,12 @@ _UNIT = re.compile(r"^(\d[\d.,]*)\s*(?:[A-Za-z%().]{1,10})?$")
 _PIECES = re.compile(
     rf"^(\d[\d.,]*)\s*(?!(?:{'|'.join(sorted(values.CURRENCY_CODES))}|kr|zł)\b)[^\W\d_]{{1,10}}\.?$", re.IGNORECASE
 )
+# What is added to all positions or taken off them, under a heading of its own.
+_CHANGES_OF_ALL = re.compile(
+    r"\W*(?:zu-?\s*und\s+abschläge|(?:allowances|discounts)\s+and\s+(?:sur)?charges|remises\s+et\s+(?:frais|majorations)"
+    r"|descuentos\s+y\s+(?:re)?cargos|sconti\s+e\s+maggiorazioni|kortingen\s+en\s+toeslagen|descontos\s+e\s+encargos)\W*",
+    re.IGNORECASE,
+)
 _RATE = re.compile(r"\W*\d{0,2}(?:[.,]\d+)?\s?%?\W*")
 _TAX_MARK = re.compile(r"(?<=\d)\s?[A-Z*]$")  # `576.00T`: taxed, as a legend says
 
@@ -125,6 +131,8 @@ def _read_rows(page: Sequence[TextLine]) -> Iterator[_Row]:
     last: _Row | None = None
     for number, line in enumerate(page):
         first = line.cells[0].text
+        if last is not None and _CHANGES_OF_ALL.fullmatch(first):
+            break  # a table of their own, which makes the net total of the positions
         if labels.CARRIED.search(first) and len(line.cells) <= 2:
             continue
         if (change := _find_change(line, last)) is not None and last is not None:

@@ -118,6 +118,13 @@ def test_the_number_with_a_unit_is_the_quantity_and_not_that_of_the_position() -
     assert [(line.quantity, line.unit_price) for line in lines] == [(Decimal(100), Decimal(1)), (Decimal(10), 0)]
 
 
+def test_what_is_taken_off_all_positions_under_a_heading_of_its_own_is_no_position() -> None:
+    table = "Pos  Beschreibung  Betrag\n1  Zitronensäure  100,00\n2  Gelierzucker  50,00"
+    changes = "Abschlag  Rechnungsrabatt 1  -5,60\nTransport  Fracht  3,00"
+    assert amounts_of(f"{table}\n{changes}", "147.40") == ["100.00", "50.00", "-5.60", "3.00"]
+    assert amounts_of(f"{table}\nZu- und Abschläge:\n{changes}", "147.40") == []
+
+
 def test_two_numbers_whose_product_is_not_the_amount_are_no_quantity_and_price() -> None:
     table = "Description  Pos  Discount  Amount\nConsulting  7  3.00  100.00\nTotal  100.00"
     (line,), _ = find_invoice_lines(page(table), InvoiceTotals(net=Decimal("100.00")))
