@@ -75,7 +75,7 @@ def find_supplier_name(page: Sequence[TextLine]) -> str | None:
                 _get_candidate(candidates, labelled).add_reason("label", 4.0)
             if is_buyer_cell(page, index, number):
                 continue
-            name = _parse_name(_join_wrapped_name(page, index, number))
+            name = parse_name(_join_wrapped_name(page, index, number))
             if name and not _is_below_sender_line(page, index, number) and not _is_street(page, index, number):
                 candidate = _get_candidate(candidates, name)
                 _score_candidate(candidate, page, index, domains, last)
@@ -154,7 +154,7 @@ def _find_sender_in_line(text: str) -> str | None:
     # `Kwekerijweg 8, 2691 KP …`: without a street in between the first part is the street.
     if _HOUSE.search(parts[0]) and not any(_HOUSE.search(part) for part in parts[1:town]):
         return None
-    return _parse_name(parts[0])
+    return parse_name(parts[0])
 
 
 def _is_street(page: Sequence[TextLine], line_index: int, cell_index: int) -> bool:
@@ -275,8 +275,8 @@ def _find_domains(page: Sequence[TextLine]) -> set[str]:
     return {re.sub(r"[^a-z0-9]", "", domain) for domain in found - _FREE_MAIL}
 
 
-def _parse_name(text: str) -> str | None:
-    """The part of a cell that can be a name: a company with its legal form anywhere, else a short line of words."""
+def parse_name(text: str) -> str | None:
+    """The part of a text that can be a name: a company with its legal form anywhere, else a short line of words."""
     for part in (_cut_behind_legal_form(part) for part in _PARTS.split(text)):
         if labels.COMPANY.search(part) and normalize_name(part) and len(part) < 70 and not _NO_NAME.search(part):
             return part.strip(" .,:;-") if not part.rstrip().endswith(".") else part.strip(" ,:;-")
@@ -303,7 +303,7 @@ def _find_labelled_seller(page: Sequence[TextLine], index: int, number: int) -> 
     if not match or labels.BUYER.search(cell.text):
         return None
     for text in _list_texts_for_label(page, index, number, match.end()):
-        if name := _parse_name(text.lstrip(" :")):
+        if name := parse_name(text.lstrip(" :")):
             return name
     return None
 
