@@ -82,7 +82,9 @@ def read_lines(
     in_rows = replace(style, has_blank_groups=blank_groups is BlankGroups.EVERYWHERE)
     labelled = replace(style, has_blank_groups=blank_groups is not BlankGroups.NOWHERE)
     lines = [
-        _read_line(index, texts[index], masked[index], line, labelled if _has_label(texts[index]) else in_rows, day_first)
+        _read_line(
+            index, texts[index], masked[index], line, labelled if _has_label(texts[index]) else in_rows, day_first
+        )
         for index, line in enumerate(page[:MAX_LINES])
     ]
     return lines, other if style.may_have_blank_groups else None

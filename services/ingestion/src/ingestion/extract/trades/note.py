@@ -151,8 +151,8 @@ def _read_trades(lines: Sequence[ReadLine], shared: SharedFacts, kind: DocumentK
 def _find_note_inside(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading | None:
     """The one trade of what is called a statement and lists none: its fields stand there as on a note.
 
-    Of what names balances the numbers have nothing to do with each other, unless all of a trade was found. A row of what
-    is held may be what was read: then a person sees it.
+    Of what names balances the numbers have nothing to do with each other, unless all of a trade was found. A row of
+    what is held may be what was read: then a person sees it.
     """
     whole = read_trade(lines, shared)
     if not whole.is_product_proven or (not is_read_as_trade(lines, [whole]) and not says_side_alone(lines)):

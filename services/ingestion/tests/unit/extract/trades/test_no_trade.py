@@ -2,6 +2,7 @@
 
 import pytest
 
+from ingestion.domain.trade import Direction
 from ingestion.domain.transcript import Transcript
 from ingestion.extract.trades.note import read_note
 
@@ -128,7 +129,7 @@ NOTE_BELOW_A_STATEMENT_TITLE = (
 
 def test_one_trade_below_the_title_of_a_statement_is_read() -> None:
     reading = read_note(Transcript.from_rows(NOTE_BELOW_A_STATEMENT_TITLE.splitlines()).lines)
-    assert [(found.trade.direction, found.trade.quantity) for found in reading.trades] == [("buy", 10)]
+    assert [(found.trade.direction, str(found.trade.quantity)) for found in reading.trades] == [(Direction.BUY, "10")]
     assert reading.confidence >= 0.9
 
 
