@@ -7,7 +7,7 @@ from mailroom_common.postgres import open_transaction
 # What a document is changed by meanwhile writes its place itself, and is not waited for.
 _WRITE_PLACES = """
     with unplaced as (
-        select document_id from ingestion.document_words where seq is null limit $1 for update skip locked)
+        select document_id from ingestion.document_words where seq is null limit $1 for no key update skip locked)
     update ingestion.document_words placed set seq = document.seq
     from unplaced join ingestion.document using (document_id) where placed.document_id = unplaced.document_id
     returning placed.document_id
