@@ -23,8 +23,8 @@ CHECK_NAME = "index-1"
 gone on in the log meanwhile."""
 
 # The others have nothing to do meanwhile.
-_LOCK_PLACE = "select checked_seq from ingestion.document_check where name = $1 for update skip locked"
-_MOVE_PLACE = "update ingestion.document_check set checked_seq = $2 where name = $1"
+_LOCK_POSITION = "select checked_seq from ingestion.document_check where name = $1 for update skip locked"
+_MOVE_POSITION = "update ingestion.document_check set checked_seq = $2 where name = $1"
 _LIST_CHANGES = "select seq, document_id from ingestion.document_event where seq > $1 order by seq limit $2"
 # Without what makes an extraction long.
 _LIST_DOCUMENTS = """
@@ -52,7 +52,7 @@ class PgDocumentCheck:
 
     async def check_changes(self) -> bool:
         async with open_transaction(self._pool) as conn:
-            checked = await conn.fetchval(_LOCK_PLACE, CHECK_NAME)
+            checked = await conn.fetchval(_LOCK_POSITION, CHECK_NAME)
             if checked is None:
                 return False
             changes = await conn.fetch(_LIST_CHANGES, checked, _BATCH)
@@ -60,7 +60,7 @@ class PgDocumentCheck:
                 return False
             last = {row["document_id"]: row["seq"] for row in changes}  # of several changes of a document the last one
             checked = await _check_documents(conn, last)
-            await conn.execute(_MOVE_PLACE, CHECK_NAME, checked)
+            await conn.execute(_MOVE_POSITION, CHECK_NAME, checked)
             return True
 
 
