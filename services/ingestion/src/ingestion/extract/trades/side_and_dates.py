@@ -119,7 +119,7 @@ _ORDERED_ON = re.compile(
 )
 _BOOKED_ON = re.compile(
     r"\b(?:buchungs?-?(?:datum|tag)|(?:booking|posting)\s+date|booked\s+on|fecha\s+(?:de\s+)?(?:contable|contabilizaci[óo]n)"
-    r"|data\s+(?:contabile|di\s+contabilizzazione)|data\s+(?:de\s+|do\s+)?(?:lan[çc]amento|movimento)|bogf[øo]ringsdato)\W{0,4}$",
+    r"|data\s+(?:contabile|di\s+contabilizzazione)|data\s+(?:de\s+|do\s+)?(?:lan[çc]amento|movimento)|bogf[øo]ringsdato|date\s+(?:de\s+)?comptabilisation|boekings?datum)\W{0,4}$",
     re.IGNORECASE,
 )
 _ON_DAY = re.compile(r"\b(?:am|on|le|el|il|op|em|den)\s$", re.IGNORECASE)

@@ -2,6 +2,7 @@
 
 from decimal import Decimal
 
+import pytest
 from note_texts import (
     read,
     read_only,
@@ -87,3 +88,20 @@ def test_a_row_with_its_cost_and_a_net_amount_has_the_gross_amount_that_multipli
 def test_a_row_with_two_days_was_settled_on_the_second() -> None:
     found = [reading.trade for reading in read(NET_ROWS).trades]
     assert [str(trade.settlement_date) for trade in found] == ["2026-07-07", "2026-07-15"]
+
+
+TWICE = """
+Trade Confirmation
+Account number AB-5579
+Symbol  Security name  ISIN  Type  Quantity  Unit price  Total amount  Settlement date
+ARN  Arno Global Fund  LU0378449770  Buy  2.61848651  €38.19  €100.00  06 Jan 2026
+Symbol  Security name  Type  Quantity  Unit price  Total amount  Execution time
+ARN  Arno Global Fund  Buy  2.6184865147  €38.19  €100.00  02 Jan 2026 08:10:12
+"""
+
+
+@pytest.mark.parametrize("again", ["2.6184865147", "2.61848651"])
+def test_a_row_that_says_another_one_again_is_no_second_trade(again: str) -> None:
+    trade = read_only(TWICE.replace("2.6184865147", again))
+    assert (trade["trade_date"], trade["settlement_date"]) == ("2026-01-02", "2026-01-06")
+    assert (trade["quantity"], trade["settled_amount"], trade["ticker"]) == ("2.61848651", "100.00", "ARN")
