@@ -94,6 +94,20 @@ def _begins_with_side(cell: str, *, has_numbers: bool) -> bool:
     return is_heading or has_numbers
 
 
+def says_side_alone(lines: Sequence[ReadLine]) -> bool:
+    """Whether the field for the side, or a line of a few words, says that something was bought or sold."""
+    return any(
+        labels.DIRECTION.search(line.text) is not None
+        and not line.numbers
+        and (
+            any(place.label is Label.DIRECTION for place in line.labels)
+            or any(_begins_with_side(cell, has_numbers=False) for cell in line.text.split("\t"))
+        )
+        for line in lines
+        if len(line.text) <= _MAX_LINE
+    )
+
+
 def _has_title(page: Sequence[TextLine], lines: Sequence[ReadLine]) -> bool:
     for number, text in _list_titles(page):
         if any(found.is_money for found in lines[number].numbers):
