@@ -193,7 +193,12 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
     ),
     (Label.ISIN, (r"isin(?:-?\s?(?:code|kode|nr\.?))?|codice\s+isin|c[óo]digo\s+isin|code\s+isin",)),
     (Label.WKN, (r"\(?wkn\)?|sedol|wertpapierkennnummer|valor(?:en)?(?:-?\s?(?:nummer|nr\.?))?(?=\W*\d)|fondskode",)),
-    (Label.TICKER, (r"ticker(?:\s+symbol)?|symbol|(?:security|stock|share|asx|instrument)\s+code|citicode|s[íi]mbolo|mnemo(?:nique)?",)),
+    (
+        Label.TICKER,
+        (
+            r"ticker(?:\s+symbol)?|symbol|(?:security|stock|share|asx|instrument)\s+code|citicode|s[íi]mbolo|mnemo(?:nique)?",
+        ),
+    ),
     (
         Label.NAME,
         (

@@ -93,8 +93,8 @@ def find_ticker(lines: Sequence[ReadLine], *, has_ticker_column: bool) -> str | 
     has_isin = bool(list_isins(lines))
     if has_ticker_column and not has_isin:
         for line in lines:
-            match = None if labels.WE_CONFIRM.search(line.text) else labels.ANCHOR.match(line.text)
-            if match and (symbol := _TICKER.match(line.text[match.end() :])):
+            anchor = None if labels.WE_CONFIRM.search(line.text) else labels.ANCHOR.match(line.text)
+            if anchor and (symbol := _TICKER.match(line.text[anchor.end() :])):
                 return symbol[1]
     for line, place in places:
         is_in_brackets = line.text[place.end : place.end + 1] == ")"  # `Name (symbol)`: there it stands as well
