@@ -48,7 +48,7 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
         Label.EXCHANGE_RATE,
         (
             r"devisen(?:kurs|mittelkurs|briefkurs|geldkurs)?\b|dev\.?\s?kurs|umrechnungs?kurs|wechselkurs|(?:ex(?:change)?|fx|conversion)[\s-]*rate",
-            r"(?:taux|cours)\s+de\s+(?:change|conversion)|tipo\s+de\s+cambio|(?:tasso|cambio)\s+(?:di\s+)?(?:cambio|valuta)|wisselkoers|c[âa]mbio|valutakurs",
+            r"(?:taux|cours)\s+de\s+(?:change|conversion)|tipo\s+de\s+cambio|(?:tasso|cambio)\s+(?:di\s+)?(?:cambio|valuta|divisa)|wisselkoers|c[âa]mbio|valutakurs",
         ),
     ),
     (
@@ -209,7 +209,7 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
     (
         Label.DIRECTION,
         (
-            r"gesch[äa]fts-?art|transaktions-?(?:art|typ)|auftrags-?art|order-?\s?(?:art|typ)|transaktion\b|(?:transaction|trade|order|deal)\s+type|buy\s*/\s*sell|b/s|side\b|action\b|transaction\b(?!\s+\w)",
+            r"gesch[äa]fts-?art|transaktions-?(?:art|typ)|auftrags-?art|order-?\s?(?:art|typ)|transaktion\b|(?:transaction|trade|order|deal)\s+type|buy\s*/\s*sell|b/s|side\b|action\b|transaction\b(?!\s+\w)|event(?:\s+type)?(?=\W{1,3}\w)",
             r"sens\b|(?:type|nature)\s+(?:d['’]|de\s+(?:l['’])?)(?:op[ée]ration|ordre|transaction)|op[ée]ration\b|(?:tipo|clase)\s+(?:de\s+|di\s+)?(?:operaci[óo]n|operazione|opera[çc][ãa]o|orden|ordine|ordem)|operaci[óo]n\b|operazione\b|segno\b|soort\s+(?:transactie|order)|opera[çc][ãa]o\b|natureza\b",
         ),
     ),

@@ -43,7 +43,11 @@ def find_isin(lines: Sequence[ReadLine]) -> str | None:
         return labelled.pop()
     named = Counter(match[1] for line in lines for match in ISIN.finditer(line.text) if match[1] in found)
     (first, most), (_, next_most) = named.most_common(2)
-    return first if most > next_most else None
+    if most > next_most:
+        return first
+    # In a statement other lines may follow the trade: a tax on another one.
+    beside = ISIN.search(lines[0].text) if labels.ANCHOR.match(lines[0].text) else None
+    return beside[1] if beside is not None and beside[1] in found else None
 
 
 _WKN = re.compile(r"\b(?=[A-Z0-9]*\d)[A-Z0-9]{6,7}\b")

@@ -105,3 +105,26 @@ def test_a_row_that_says_another_one_again_is_no_second_trade(again: str) -> Non
     trade = read_only(TWICE.replace("2.6184865147", again))
     assert (trade["trade_date"], trade["settlement_date"]) == ("2026-01-02", "2026-01-06")
     assert (trade["quantity"], trade["settled_amount"], trade["ticker"]) == ("2.61848651", "100.00", "ARN")
+
+
+CONVERTED = """
+Liquidación de valores
+Compra de valores
+ISIN valor LU0378449770
+Nº de valores 100
+Precio unitario 21,0000
+Fecha ejecución 20/06/2026
+Cambio divisa 1,2500 USD/EUR
+S/títulos USD  100  21,0000  2.100,00
+Subtotal en origen USD  2.100,00
+Contravalor EUR  2.100,00  0,80000000  1.680,00
+Comisión fija EUR  20,00
+Importe total EUR  1.700,00
+"""
+
+
+def test_what_an_amount_is_worth_in_another_currency_is_no_part_of_an_order() -> None:
+    trade = read_only(CONVERTED)
+    assert (trade["quantity"], trade["foreign_gross_amount"]) == ("100", "2100.00")
+    assert (trade["gross_amount"], trade["fees"], trade["settled_amount"]) == ("1680.00", "20.00", "1700.00")
+    assert read(CONVERTED).confidence >= 0.9

@@ -1,7 +1,7 @@
 """What was traded: by numbers, symbol and name."""
 
 import pytest
-from note_texts import ENGLISH, GERMAN, read_only
+from note_texts import ENGLISH, GERMAN, read, read_only
 
 
 def test_a_wrong_check_digit_is_no_security() -> None:
@@ -84,3 +84,21 @@ def test_a_place_an_authority_or_a_class_of_shares_in_brackets_is_no_symbol(word
 def test_a_symbol_may_stand_alone_below_the_name_of_a_company() -> None:
     text = ENGLISH.replace("Investment name: Allianz SE\nISIN: DE0008404005", "COMPANY: HARBOUR DREDGING LTD\nHBRD")
     assert (read_only(text)["ticker"], read_only(text)["security_name"]) == ("HBRD", "HARBOUR DREDGING LTD")
+
+
+WITH_A_TAX = """
+Relevé d'opérations
+05/08/2026  ACHAT COMPTANT  FR0000120271  HOULE SA  363,59
+QUANTITE : 7
+COURS : 51,80  BRUT : 362,60
+COURTAGE : 0,99
+05/08/2026  ACHAT COMPTANT  NL0000395903  VAART NV  265,79
+QUANTITE : 2
+COURS : 132,40  BRUT : 264,80
+COURTAGE : 0,99
+05/08/2026  TAXE TRANSACTIONS  FR0000120271  HOULE SA  1,45
+"""
+
+
+def test_what_follows_a_trade_in_a_statement_does_not_hide_its_security() -> None:
+    assert [found.trade.isin for found in read(WITH_A_TAX).trades] == ["FR0000120271", "NL0000395903"]

@@ -96,3 +96,29 @@ def test_a_side_is_read_that_is_written_close_to_the_word_before_it() -> None:
 def test_money_that_is_paid_in_is_no_purchase() -> None:
     text = "INVESTISSEMENT ESPECES  VIREMENT  1 240,00"
     assert read_only(f"{text}\n{GERMAN.replace('Kauf', 'Verkauf').strip()}")["direction"] == "sell"
+
+
+DAY_AND_VALUE = "Data esecuzione: 15/01/2026\nData valuta: 19/01/2026"
+
+
+@pytest.mark.parametrize(
+    ("rows", "is_certain"),
+    [
+        ("15.01.2026 Riferimento 7A94\n09:31:02 Mercato continuo", True),
+        ("15.01.2026 Riferimento 7A94\nMercato continuo\nUfficio\n09:31:02", False),
+        ("Data: 15/01/2026\nAl 15/01/2026\nData valuta: 19/01/2026", True),  # a Thursday and the Monday after it
+        ("Data: 15/01/2026\nAl 15/01/2026\nData valuta: 16/01/2026", False),
+        ("Data: 15/01/2026\nData valuta: 19/01/2026", False),
+    ],
+)
+def test_the_only_day_is_that_of_the_trade_by_a_time_below_it_or_by_when_it_is_settled(
+    rows: str, is_certain: bool
+) -> None:
+    text = ITALIAN.replace(DAY_AND_VALUE, rows)
+    assert read_only(text)["trade_date"] == "2026-01-15"
+    assert (read(text).confidence >= 0.9) is is_certain
+
+
+def test_the_time_of_a_trade_is_not_that_of_its_order() -> None:
+    text = ENGLISH.replace("Execution date/time", "Order created at: 15 Jan 2026 07:30:00\nExecution date/time")
+    assert read_only(text)["trade_time"] == "08:13:35"
