@@ -10,13 +10,13 @@ from typing import Any
 
 import asyncpg
 
-from ingestion.adapters.intakes import read_outcome
+from ingestion.adapters.document_rows import read_outcome
 from ingestion.adapters.trade_ledger import read_ledger_states
-from ingestion.domain.document import FINAL_STATUSES, AttachmentId, DocumentId
-from ingestion.domain.result import build_result
+from ingestion.domain.document import FINAL_STATUSES, AttachmentId, DocumentId, DocumentOutcome
+from ingestion.domain.result import LedgerStates, build_result
 from ingestion.ports.events import Channel
 from mailroom_common.errors import Retryable
-from mailroom_common.events import ResultStatus
+from mailroom_common.events import IngestionResult, ResultStatus
 from mailroom_common.logs import get_logger
 from mailroom_common.outbox import Outbox
 from mailroom_common.postgres import DatabaseSession, acquire_session, open_transaction
@@ -40,7 +40,7 @@ _NEXT = "select document_id from ingestion.result_backlog order by next_turn_at 
 _POSTPONE = "update ingestion.result_backlog set next_turn_at = now() + interval '5 minutes' where document_id = $1"
 # The lock that every writer of a document's results takes, and first, as they do.
 _LOCK_DOCUMENT = "select * from ingestion.document where document_id = $1 for no key update"
-_FIND_PLACE = "select after_seq from ingestion.result_backlog where document_id = $1"
+_FIND_POSITION = "select after_seq from ingestion.result_backlog where document_id = $1"
 _FORGET = "delete from ingestion.result_backlog where document_id = $1"
 
 
@@ -64,27 +64,51 @@ async def _append_some(
         await conn.execute(_FORGET, document_id)
 
 
+async def append_result(
+    conn: DatabaseSession, outbox: Outbox, document: Any, attachment_id: str, message_id: str, occurred_at: datetime
+) -> None:
+    """The result of one attachment, as the document's row says now, under the lock of that row."""
+    ledger_states = await read_ledger_states(conn, document)
+    event = _build_event(document, attachment_id, message_id, read_outcome(document), ledger_states, occurred_at)
+    await _append_event(conn, outbox, event)
+
+
 async def _append_each(
     conn: DatabaseSession, outbox: Outbox, document: Any, occurred_at: datetime, intakes: Sequence[Any]
 ) -> None:
     ledger_states, outcome = await read_ledger_states(conn, document), read_outcome(document)
     for intake in intakes:
-        event = build_result(
-            attachment_id=AttachmentId(intake["attachment_id"]),
-            document_id=DocumentId(document["document_id"]),
-            message_id=intake["message_id"],
-            tenant_id=intake["tenant_id"],
-            doc_source_id=intake["doc_source_id"],
-            outcome=outcome,
-            ledger_states=ledger_states,
-            number=document["result_number"],
-            attempt=document["attempts"],
-            occurred_at=occurred_at,
+        event = _build_event(
+            document, intake["attachment_id"], intake["message_id"], outcome, ledger_states, occurred_at
         )
-        # In the transaction of the state, under the lock of the document's row (design 5.6).
-        await outbox.append_record(
-            conn, INGESTION_RESULTS, document["document_id"], event, aggregate=document["document_id"]
-        )
+        await _append_event(conn, outbox, event)
+
+
+def _build_event(
+    document: Any,
+    attachment_id: str,
+    message_id: str,
+    outcome: DocumentOutcome,
+    ledger_states: LedgerStates,
+    occurred_at: datetime,
+) -> IngestionResult:
+    return build_result(
+        attachment_id=AttachmentId(attachment_id),
+        document_id=DocumentId(document["document_id"]),
+        message_id=message_id,
+        tenant_id=document["tenant_id"],
+        doc_source_id=document["doc_source_id"],
+        outcome=outcome,
+        ledger_states=ledger_states,
+        number=document["result_number"],
+        attempt=document["attempts"],
+        occurred_at=occurred_at,
+    )
+
+
+async def _append_event(conn: DatabaseSession, outbox: Outbox, event: IngestionResult) -> None:
+    # In the transaction of the state, under the lock of the document's row (design 5.6).
+    await outbox.append_record(conn, INGESTION_RESULTS, event.document_id, event, aggregate=event.document_id)
 
 
 class PgResultBacklog:
@@ -118,11 +142,11 @@ class PgResultBacklog:
     async def _write_some_of(self, document_id: str) -> bool:
         async with open_transaction(self._pool) as conn:
             document = await conn.fetchrow(_LOCK_DOCUMENT, document_id)
-            place = await conn.fetchval(_FIND_PLACE, document_id)
-            if document is None or place is None:
+            after_seq = await conn.fetchval(_FIND_POSITION, document_id)
+            if document is None or after_seq is None:
                 return True  # another instance wrote the last of it, or the document was deleted
             if ResultStatus(document["status"]) not in FINAL_STATUSES:
                 await conn.execute(_FORGET, document_id)  # it is read anew: that reading writes them all
                 return True
-            await _append_some(conn, self._outbox, document, self._clock(), after_seq=place)
+            await _append_some(conn, self._outbox, document, self._clock(), after_seq=after_seq)
         return True

@@ -5,8 +5,8 @@ from datetime import datetime
 
 import asyncpg
 
+from ingestion.adapters.document_events import append_document_event
 from ingestion.adapters.document_results import append_results
-from ingestion.adapters.intakes import append_document_event
 from mailroom_common.errors import Retryable
 from mailroom_common.logs import get_logger
 from mailroom_common.outbox import Outbox

@@ -9,7 +9,7 @@ from uuid import uuid4
 from ingestion.domain.document import DocumentOutcome
 from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.summed_trades import may_be_summed
-from ingestion.domain.trade import Trade
+from ingestion.domain.trade import Trade, read_stored_trade
 from ingestion.domain.trade_ledger import (
     MAX_COMPARED,
     LedgerEntry,
@@ -17,7 +17,6 @@ from ingestion.domain.trade_ledger import (
     TradeState,
     align_trades,
     judge_trades,
-    read_stored_trade,
 )
 from ingestion.domain.trade_matching import StatedTrade, build_match_key, list_instrument_keys
 from ingestion.ports.events import Channel

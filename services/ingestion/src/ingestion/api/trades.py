@@ -11,7 +11,7 @@ from fastapi import APIRouter, Depends, Header, Path, Query, Response
 from fastapi.responses import StreamingResponse
 from pydantic import AwareDatetime, BaseModel, ConfigDict, StringConstraints
 
-from ingestion.api.documents import decode_cursor, encode_cursor
+from ingestion.api.cursors import build_list_page, decode_cursor
 from ingestion.api.export_streams import EXPORT_RESPONSES, FormatParameter, Page, answer_with_export, stream_pages
 from ingestion.api.trade_examples import TRADE_EXAMPLE, TRADES_EXAMPLE
 from ingestion.api.versions import answer_refused_decision, parse_version
@@ -111,9 +111,9 @@ def build_trades_router(ledger: TradeLedger, keys: APIKeys) -> APIRouter:
         The newest first: by their day where one is asked for, else by their change where that is asked for, else as
         they were read.
         """
-        before = None if cursor is None else decode_cursor(cursor, bits=127)
+        before = decode_cursor(cursor, bits=127)
         items, following = await ledger.list_trades(caller.tenant_id, wanted, before=before, limit=limit)
-        return ListPage(items=list(items), next_cursor=None if following is None else encode_cursor(following))
+        return build_list_page(items, following)
 
     @router.get("/trades/{trade_id}", summary="One trade with all statements of it", responses=TRADE_EXAMPLE)
     async def get_trade(caller: viewer, trade_id: TradeId, response: Response) -> dict[str, Any]:

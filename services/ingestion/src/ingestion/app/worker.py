@@ -28,7 +28,7 @@ from ingestion.adapters.supplier_accounts import PgSupplierBackfill
 from ingestion.adapters.templates import PgTemplates
 from ingestion.adapters.trade_announcements import PgTradeAnnouncements
 from ingestion.adapters.uploads import UploadSweeper
-from ingestion.adapters.word_places import PgWordPlaceBackfill
+from ingestion.adapters.word_positions import PgWordPositionBackfill
 from ingestion.app.language_model import open_assistant
 from ingestion.app.ocr import build_ocr_reader, open_ocr_pool
 from ingestion.domain.document import AttemptPolicy
@@ -168,7 +168,7 @@ def _start_housekeeping(
 ) -> None:
     tasks.create_task(run_event_retention(events, timedelta(days=settings.document_event_days), stopping))
     tasks.create_task(run_upload_sweep(UploadSweeper(pool, blob_store), stopping))
-    for backfill in (PgSupplierBackfill(pool), PgWordPlaceBackfill(pool)):
+    for backfill in (PgSupplierBackfill(pool), PgWordPositionBackfill(pool)):
         tasks.create_task(run_backfill(backfill, stopping))
     tasks.create_task(run_password_sweep(PasswordSweeper(pool), stopping))
 

@@ -1,11 +1,11 @@
-"""Where words stand in the order of documents, for those that an earlier release wrote."""
+"""The positions of words in the order of documents, for those that an earlier release wrote without."""
 
 import asyncpg
 
 from mailroom_common.postgres import open_transaction
 
-# What a document is changed by meanwhile writes its place itself, and is not waited for.
-_WRITE_PLACES = """
+# Whoever changes such a document meanwhile writes its position too, and is not waited for.
+_WRITE_POSITIONS = """
     with unplaced as (
         select document_id from ingestion.document_words where seq is null limit $1 for update skip locked)
     update ingestion.document_words placed set seq = document.seq
@@ -14,10 +14,10 @@ _WRITE_PLACES = """
 """
 
 
-class PgWordPlaceBackfill:
-    """`Backfill` of ports/housekeeping.py. Until there are none of these, words are looked for document by document."""
+class PgWordPositionBackfill:
+    """`Backfill` of ports/housekeeping.py. Until none is left, words are looked for document by document."""
 
-    name = "word_places"
+    name = "word_positions"
 
     def __init__(self, pool: asyncpg.Pool, *, batch: int = 500) -> None:
         self._pool = pool
@@ -25,4 +25,4 @@ class PgWordPlaceBackfill:
 
     async def write_missing(self) -> int:
         async with open_transaction(self._pool) as conn:
-            return len(await conn.fetch(_WRITE_PLACES, self._batch))
+            return len(await conn.fetch(_WRITE_POSITIONS, self._batch))
