@@ -104,8 +104,8 @@ def find_ticker(lines: Sequence[ReadLine], *, has_ticker_column: bool) -> str | 
         is_in_brackets = line.text[place.end : place.end + 1] == ")"  # `Name (symbol)`: there it stands as well
         if not is_in_brackets and (match := _SYMBOL_BEHIND.match(list_words_behind(line, place))):
             return match[0]
-    if (symbol := _find_ticker_in_table(lines, places)) is not None:
-        return symbol
+    if (below := _find_ticker_in_table(lines, places)) is not None:
+        return below
     if places or not has_isin:
         # A word in brackets that is explained is an abbreviation: `Deferred sales charge (DSC): …`.
         inside = (_IN_BRACKETS.search(line.text) for line in lines if len(line.text) < 100)

@@ -145,18 +145,31 @@ def test_a_statement_of_what_is_held_has_no_trade_though_its_numbers_multiply() 
     assert not has_trades(held)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Uw Uitbetaling dividenden van 2.130 HAVEN NV aan 0,0057 USD 12,14 USD\n"
-        "Bronheffing 3,04 USD\nNetto credit 9,10 USD\nWaardecode LU0378449770",
-        "ADMINISTRACION DE DEPOSITOS\n"
-        "ACC. HARBOUR INC  967,26 USD 1,1678 828,28\nCOMISION BANCARIA 20,88\nIMPORTE TOTAL 20,88",
-        "Cash Amount Details, USD\nEvent Interest Amount 3.32 USD\nPosting date 01-May-2026\nNet amount 3.32 USD",
-        "COUPONS REMBOURSEMENTS\n"
-        "15/02/2026 248 HOULE (LU0378449770) 40,33 12,09 28,24\nREMBOURSEMENTS : BRUTS GLOBAUX 0,00 EUR",
-    ],
-    ids=["payout", "custody", "event", "coupons"],
-)
-def test_a_payout_a_custody_fee_and_interest_are_no_trades(text: str) -> None:
+PAYOUT = """
+Uw Uitbetaling dividenden van 2.130 HAVEN NV aan 0,0057 USD 12,14 USD
+Bronheffing 3,04 USD
+Netto credit 9,10 USD
+Waardecode LU0378449770
+"""
+CUSTODY = """
+ADMINISTRACION DE DEPOSITOS
+ACC. HARBOUR INC  967,26 USD 1,1678 828,28
+COMISION BANCARIA 20,88
+IMPORTE TOTAL 20,88
+"""
+EVENT = """
+Cash Amount Details, USD
+Event Interest Amount 3.32 USD
+Posting date 01-May-2026
+Net amount 3.32 USD
+"""
+COUPONS = """
+COUPONS REMBOURSEMENTS
+15/02/2026 248 HOULE (LU0378449770) 40,33 12,09 28,24
+REMBOURSEMENTS : BRUTS GLOBAUX 0,00 EUR
+"""
+
+
+@pytest.mark.parametrize("text", [PAYOUT, CUSTODY, EVENT, COUPONS], ids=["payout", "custody", "event", "coupons"])
+def test_a_payout_a_custody_fee_interest_and_coupons_are_no_trades(text: str) -> None:
     assert not has_trades(text)
