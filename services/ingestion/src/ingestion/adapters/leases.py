@@ -25,7 +25,7 @@ from ingestion.domain.document import (
     DocumentOutcome,
 )
 from ingestion.domain.lanes import Lane
-from ingestion.domain.reasons import ReviewReason
+from ingestion.domain.routing import SETTLED_BY_EARLIER
 from ingestion.ports.events import Channel
 from mailroom_common.events import Profile, ResultStatus
 from mailroom_common.outbox import Outbox
@@ -186,7 +186,7 @@ class PgDocumentLeases:
                 if not is_same:
                     await keep_proposal(conn, held, outcome)
                 outcome = replace(former, archive_path=former.archive_path or outcome.archive_path)
-            elif not is_same or outcome.reason is ReviewReason.IBAN_NOT_ON_PAGE:
+            elif not is_same or outcome.reason in SETTLED_BY_EARLIER:
                 outcome = await check_supplier_account(conn, held["tenant_id"], outcome, former=former)
                 outcome = await check_summed_trades(conn, held, outcome, former)
             # Read again to the same outcome: each result is repeated as it was, with the same event id, and nothing
