@@ -12,6 +12,7 @@ from scripted_endpoint import open_endpoint
 from ingestion.app import read_files
 from mailroom_common.events import Profile
 from mailroom_common.parser.pool import ParserPool
+from mailroom_common.settings import ParserSettings, load_settings
 
 
 def test_each_file_becomes_a_line_of_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -53,7 +54,7 @@ async def test_what_no_reader_is_for_needs_no_process(tmp_path: Path) -> None:
 
 
 async def test_with_a_model_it_is_asked_as_for_a_document_of_the_tenant(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "invoice.pdf"
     file.write_bytes(text_page("\n".join(ROWS).replace("Invoice RE-2026/17", "INVOICE\nfor you: RE-2026/17")))
@@ -62,9 +63,11 @@ async def test_with_a_model_it_is_asked_as_for_a_document_of_the_tenant(
         settings = {"API": "openai", "URL": f"{endpoint.url}/v1", "MODEL": "m", "USE": "acme:invoice:unsure"}
         for name, value in settings.items():
             monkeypatch.setenv(f"MAILROOM_LLM_{name}", value)
-        for tenant in (None, "other", "acme"):
-            await read_files._read_and_print([file], Profile.INVOICE, with_text=False, tenant_id=tenant)
-    readings = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+        readings = []
+        async with read_files.open_reading_pool(load_settings(ParserSettings)) as pool:
+            for tenant in (None, "other", "acme"):
+                async with read_files.open_tenant_assistant(pool, tenant) as assistant:
+                    readings.append(await read_files.read_file(pool, file, Profile.INVOICE, assistant=assistant))
     assert [(reading["status"], reading["extraction"]["invoice_number"]) for reading in readings] == [
         ("needs_review", None),
         ("needs_review", None),
