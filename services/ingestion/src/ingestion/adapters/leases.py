@@ -1,4 +1,4 @@
-"""Leases on documents in Postgres: claimed by `for update skip locked`, held by a token, taken over once they end."""
+"""Leases on documents in Postgres: claimed by `skip locked`, held by a token, taken over once they end."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -25,7 +25,7 @@ from ingestion.domain.document import (
     DocumentOutcome,
 )
 from ingestion.domain.lanes import Lane
-from ingestion.domain.reasons import ReviewReason
+from ingestion.domain.routing import SETTLED_BY_EARLIER
 from ingestion.ports.events import Channel
 from mailroom_common.events import Profile, ResultStatus
 from mailroom_common.outbox import Outbox
@@ -33,8 +33,9 @@ from mailroom_common.postgres import DatabaseSession, acquire_session, open_tran
 from mailroom_common.tokens.sealing import SealingKeys
 
 # A claimed document is claimable again when its lease has ended, which is what a crash leaves behind. `skip locked`:
-# claims at the same moment take different documents, and none waits for a document that is being finished. A final
-# document that is read again keeps its status, and the time of its last change.
+# claims at the same moment take different documents, and none waits for a document that is being finished. No lock on
+# its key: a document to which another attachment is being added is claimed all the same. A final document that is read
+# again keeps its status, and the time of its last change.
 _CLAIM = """
     update ingestion.document
     set status = case when status = 'pending' then 'processing' else status end,
@@ -45,7 +46,7 @@ _CLAIM = """
         where is_backfill = $3 and next_attempt_at <= now(){of_source}
         order by next_attempt_at
         limit 1
-        for update skip locked
+        for no key update skip locked
     )
     returning *
 """
@@ -185,7 +186,7 @@ class PgDocumentLeases:
                 if not is_same:
                     await keep_proposal(conn, held, outcome)
                 outcome = replace(former, archive_path=former.archive_path or outcome.archive_path)
-            elif not is_same or outcome.reason is ReviewReason.IBAN_NOT_ON_PAGE:
+            elif not is_same or outcome.reason in SETTLED_BY_EARLIER:
                 outcome = await check_supplier_account(conn, held["tenant_id"], outcome, former=former)
                 outcome = await check_summed_trades(conn, held, outcome, former)
             # Read again to the same outcome: each result is repeated as it was, with the same event id, and nothing
