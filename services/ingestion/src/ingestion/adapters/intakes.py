@@ -15,11 +15,11 @@ from ingestion.domain.document import (
 )
 from ingestion.domain.lanes import Lane
 from ingestion.ports.events import Channel
-from ingestion.ports.intake import SuperfluousBlob
+from ingestion.ports.intake import DuplicateBlob
 from mailroom_common.errors import Rejected
 from mailroom_common.events import AttachmentStored, ResultStatus
 from mailroom_common.outbox import Outbox
-from mailroom_common.postgres import DatabaseSession, open_transaction
+from mailroom_common.postgres import DatabaseSession, acquire_session, open_transaction
 
 _INSERT_DOCUMENT = """
     insert into ingestion.document (document_id, tenant_id, doc_source_id, profile, content_sha256, content_type,
@@ -49,6 +49,24 @@ _FIND_INTAKE = """
         where attachment_id = $1
     ) as known on true
 """
+# In the transaction that records the duplicate: whoever deletes its blob at once deletes this row too.
+_REMEMBER_DUPLICATE = """
+    insert into ingestion.undeleted_duplicate (attachment_id, next_attempt_at) values ($1, now() + interval '1 hour')
+    on conflict do nothing
+"""
+_FORGET_DUPLICATE = "delete from ingestion.undeleted_duplicate where attachment_id = $1"
+_CLAIM_DUPLICATE = """
+    update ingestion.undeleted_duplicate set next_attempt_at = now() + interval '1 day'
+    where attachment_id = (
+        select attachment_id from ingestion.undeleted_duplicate where next_attempt_at <= now()
+        order by next_attempt_at limit 1 for update skip locked)
+    returning attachment_id
+"""
+_FIND_DUPLICATE = """
+    select attachment_id, intake.tenant_id, intake.doc_source_id, content_sha256, uploaded_blob_key as key,
+           blob_key as kept_key
+    from ingestion.intake join ingestion.document using (document_id) where attachment_id = $1
+"""
 
 
 class PgIntakeStore:
@@ -57,7 +75,17 @@ class PgIntakeStore:
         self._outbox = outbox
         self._clock = clock
 
-    async def record_attachment(self, stored: AttachmentStored, lane: Lane = Lane.LIVE) -> SuperfluousBlob | None:
+    async def claim_duplicate(self) -> DuplicateBlob | None:
+        async with open_transaction(self._pool) as conn:
+            attachment_id = await conn.fetchval(_CLAIM_DUPLICATE)
+            row = await conn.fetchrow(_FIND_DUPLICATE, attachment_id)
+        return None if row is None else DuplicateBlob(**row)
+
+    async def forget_duplicate(self, attachment_id: str) -> None:
+        async with acquire_session(self._pool) as conn:
+            await conn.execute(_FORGET_DUPLICATE, attachment_id)
+
+    async def record_attachment(self, stored: AttachmentStored, lane: Lane = Lane.LIVE) -> DuplicateBlob | None:
         attachment = build_attachment(stored)
         async with open_transaction(self._pool) as conn:
             known = await conn.fetchrow(_FIND_INTAKE, attachment.attachment_id, stored.doc_source_id)
@@ -71,7 +99,7 @@ class PgIntakeStore:
                 document = await conn.fetchrow(_LOCK_KNOWN_DOCUMENT, known["document_id"])
                 if document is not None and ResultStatus(document["status"]) in FINAL_STATUSES:
                     await self._append_result(conn, document, attachment)
-                return _find_superfluous_blob(known["uploaded_blob_key"], known["kept_key"])
+                return await _remember_duplicate(conn, stored, known["uploaded_blob_key"], known["kept_key"])
             created = await self._insert_document(conn, stored, attachment, lane)
             document = created or await conn.fetchrow(_LOCK_DOCUMENT, stored.doc_source_id, stored.content_sha256)
             if document is None or not await _insert_intake(conn, attachment, document["document_id"]):
@@ -86,7 +114,7 @@ class PgIntakeStore:
                 # New mail waits for this document now, and not behind the rest of a first sync.
                 await conn.execute(_MOVE_TO_LIVE_LANE, document["document_id"])
                 await conn.execute("select pg_notify($1, '')", Channel.DOCUMENT_DUE.value)
-            return _find_superfluous_blob(attachment.uploaded_blob_key, document["blob_key"])
+            return await _remember_duplicate(conn, stored, attachment.uploaded_blob_key, document["blob_key"])
 
     async def _insert_document(
         self, conn: DatabaseSession, stored: AttachmentStored, attachment: DocumentAttachment, lane: Lane
@@ -159,5 +187,17 @@ async def _insert_intake(conn: DatabaseSession, attachment: DocumentAttachment, 
     return inserted is not None
 
 
-def _find_superfluous_blob(blob_key: str, kept_key: str) -> SuperfluousBlob | None:
-    return None if blob_key == kept_key else SuperfluousBlob(blob_key, kept_key)
+async def _remember_duplicate(
+    conn: DatabaseSession, stored: AttachmentStored, blob_key: str, kept_key: str
+) -> DuplicateBlob | None:
+    if blob_key == kept_key:
+        return None
+    await conn.execute(_REMEMBER_DUPLICATE, stored.attachment_id)
+    return DuplicateBlob(
+        attachment_id=stored.attachment_id,
+        tenant_id=stored.tenant_id,
+        doc_source_id=stored.doc_source_id,
+        content_sha256=stored.content_sha256,
+        key=blob_key,
+        kept_key=kept_key,
+    )

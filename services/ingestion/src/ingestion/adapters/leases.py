@@ -1,4 +1,4 @@
-"""Leases on documents in Postgres: claimed by `for update skip locked`, held by a token, taken over once they end."""
+"""Leases on documents in Postgres: claimed by `skip locked`, held by a token, taken over once they end."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -33,8 +33,9 @@ from mailroom_common.postgres import DatabaseSession, acquire_session, open_tran
 from mailroom_common.tokens.sealing import SealingKeys
 
 # A claimed document is claimable again when its lease has ended, which is what a crash leaves behind. `skip locked`:
-# claims at the same moment take different documents, and none waits for a document that is being finished. A final
-# document that is read again keeps its status, and the time of its last change.
+# claims at the same moment take different documents, and none waits for a document that is being finished. No lock on
+# its key: a document to which another attachment is being added is claimed all the same. A final document that is read
+# again keeps its status, and the time of its last change.
 _CLAIM = """
     update ingestion.document
     set status = case when status = 'pending' then 'processing' else status end,
@@ -45,7 +46,7 @@ _CLAIM = """
         where is_backfill = $3 and next_attempt_at <= now(){of_source}
         order by next_attempt_at
         limit 1
-        for update skip locked
+        for no key update skip locked
     )
     returning *
 """

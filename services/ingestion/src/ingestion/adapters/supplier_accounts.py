@@ -43,15 +43,17 @@ _KEYS = ("supplier_vat_key", "supplier_name_key", "supplier_look_key")
 _KNOWN_BY = {key: _KNOWN.format(key=key, confirmed="") for key in _KEYS}
 _CONFIRMED_BY = {key: _KNOWN.format(key=key, confirmed=" and review_decision = 'confirmed'") for key in _KEYS}
 
+_KEY_COLUMNS = (*_KEYS, "supplier_iban")
+
 _LOCK_UNKEYED = """
     select document_id, extraction from ingestion.document
     where status = 'completed' and supplier_iban is null and extraction ->> 'iban' is not null
-    order by seq limit $1 for update skip locked
+    order by seq limit $1 for no key update skip locked
 """
 _LOCK_WITHOUT_LOOK = """
     select document_id, extraction from ingestion.document
     where supplier_name_key is not null and supplier_look_key is null
-    order by seq limit $1 for update skip locked
+    order by seq limit $1 for no key update skip locked
 """
 _WRITE_KEYS = """
     update ingestion.document
@@ -122,12 +124,14 @@ def build_supplier_keys(document: Any) -> tuple[str | None, str | None, str | No
     return account.vat_key, account.name_key, account.look_key, account.iban
 
 
+def has_current_supplier_keys(document: Any) -> bool:
+    return build_supplier_keys(document) == tuple(document[name] for name in _KEY_COLUMNS)
+
+
 async def write_supplier_keys(conn: DatabaseSession, document: Any) -> None:
     """`document` is the row as it is; in the transaction that changed it."""
-    keys = build_supplier_keys(document)
-    names = ("supplier_vat_key", "supplier_name_key", "supplier_look_key", "supplier_iban")
-    if keys != tuple(document[name] for name in names):
-        await conn.execute(_WRITE_KEYS, document["document_id"], *keys)
+    if not has_current_supplier_keys(document):
+        await conn.execute(_WRITE_KEYS, document["document_id"], *build_supplier_keys(document))
 
 
 class PgSupplierBackfill:

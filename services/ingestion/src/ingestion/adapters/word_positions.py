@@ -7,7 +7,7 @@ from mailroom_common.postgres import open_transaction
 # Whoever changes such a document meanwhile writes its position too, and is not waited for.
 _WRITE_POSITIONS = """
     with unplaced as (
-        select document_id from ingestion.document_words where seq is null limit $1 for update skip locked)
+        select document_id from ingestion.document_words where seq is null limit $1 for no key update skip locked)
     update ingestion.document_words placed set seq = document.seq
     from unplaced join ingestion.document using (document_id) where placed.document_id = unplaced.document_id
     returning placed.document_id

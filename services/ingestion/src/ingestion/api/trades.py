@@ -19,7 +19,7 @@ from ingestion.domain.export import ExportFormat
 from ingestion.domain.order_matching import OrderMatch
 from ingestion.domain.trade_ledger import TradeState
 from ingestion.domain.trade_views import write_trade, write_trade_header
-from ingestion.ports.trades import TradeDecision, TradeFilter, TradeLedger
+from ingestion.ports.trades import ForeignCursor, TradeDecision, TradeFilter, TradeLedger
 from mailroom_common.api_requests import DocSourceFilter, refuse_unknown_parameters
 from mailroom_common.auth import APIKeys, Caller, Role, require_role
 from mailroom_common.web import HTTPProblem, ListPage
@@ -112,7 +112,10 @@ def build_trades_router(ledger: TradeLedger, keys: APIKeys) -> APIRouter:
         they were read.
         """
         before = decode_cursor(cursor, bits=127)
-        items, following = await ledger.list_trades(caller.tenant_id, wanted, before=before, limit=limit)
+        try:
+            items, following = await ledger.list_trades(caller.tenant_id, wanted, before=before, limit=limit)
+        except ForeignCursor:
+            raise HTTPProblem(422, "The cursor is of a list with other filters: begin with its first page") from None
         return build_list_page(items, following)
 
     @router.get("/trades/{trade_id}", summary="One trade with all statements of it", responses=TRADE_EXAMPLE)

@@ -6,7 +6,7 @@ import pytest
 
 from ingestion.domain.transcript import TextLine, Transcript
 from ingestion.extract.layout_rules import read_invoice
-from ingestion.extract.payee_numbers import find_iban
+from ingestion.extract.payee_numbers import find_iban, find_vat_id
 
 
 def vat_id(*rows: str) -> str | None:
@@ -17,6 +17,20 @@ def test_of_two_columns_the_one_below_the_seller_counts_however_far_below() -> N
     rows = ["DODAVATEL                 ODBERATEL", "Jana                      Pekarna", "", ""]
     rows = [row.replace("ODBERATEL", "Odběratel") for row in rows]
     assert vat_id(*rows, "DIČ CZ01626663            DIČ CZ39301401") == "CZ01626663"
+
+
+@pytest.mark.parametrize(
+    ("headings", "own"),
+    [("Odběratel                 Dodavatel", "CZ01626663"), ("Dodavatel                 Odběratel", "CZ39301401")],
+)
+def test_whichever_column_is_the_sellers_its_number_counts(headings: str, own: str) -> None:
+    rows = [headings, *["Zboží                     Služby"] * 12, "DIČ CZ39301401            DIČ CZ01626663"]
+    assert find_vat_id(read_rows("\n".join(rows)), None) == own
+
+
+def test_a_sentence_about_the_seller_is_no_heading_of_a_column() -> None:
+    rows = ["Odběratel                 Jana", "Pekarna", "Dodavatel odpovídá za vady zboží po celou dobu záruky"]
+    assert vat_id(*rows, "DIČ CZ39301401            DIČ CZ01626663") != "CZ39301401"
 
 
 def test_of_two_blocks_without_a_heading_the_one_below_the_suppliers_name_counts() -> None:

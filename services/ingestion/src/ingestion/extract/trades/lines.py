@@ -20,6 +20,7 @@ _NEXT_WORD = 6  # letters: `: ` or ` per ` between a label and its date
 _MIN_HEADS = 4  # cells or labels of a line from which on it is the head of a table
 _MAX_NUMBERS = 40  # of a line
 _MAX_ROWS_BELOW = 6  # of a table's head and its first row
+_MAX_ROWS_BELOW_HEADS = 2  # where columns are lost
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,7 @@ class LabelPlace:
 class DatePlace:
     date: date
     start: int
+    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +128,7 @@ def _find_dates(text: str, day_first: bool | None) -> Iterator[DatePlace]:
     matches = list(values.DATES.finditer(text))
     for match, written in zip(matches, values.find_dates(text), strict=True):
         if (found := written.resolve_date(day_first=day_first)) is not None:
-            yield DatePlace(found, match.start())
+            yield DatePlace(found, match.start(), match.end())
 
 
 _INCLUDING = re.compile(
@@ -165,14 +167,33 @@ def list_dates_at(lines: Sequence[ReadLine], line: ReadLine, place: LabelPlace) 
     end = _find_next_label(line, place)
     if behind := [found.date for found in line.dates if place.end <= found.start < end]:
         return behind
-    is_head = len(line.labels) >= _MIN_HEADS or not re.search(r"\w", list_words_behind(line, place))
+    dated = [other for other in line.labels if other.label in _DATED]
+    is_head = len(line.labels) >= _MIN_HEADS or len(dated) > 1
+    is_head = is_head or not re.search(r"\w", list_words_behind(line, place))
     if line.dates or line.numbers or not is_head:
         return []
+    return _list_dates_below(lines, line, place)
+
+
+def _list_dates_below(lines: Sequence[ReadLine], line: ReadLine, place: LabelPlace) -> list[date]:
+    """By the order of the heads where a row has as many dates; else what stands in the column, if columns are left."""
+    heads = [other for other in line.labels if other.label in _DATED]
     for below in _list_lines_below(lines, line):
-        if below.dates:
-            at = line.locate(place.start)
-            return [min(below.dates, key=lambda found: abs(below.locate(found.start) - at)).date]
+        if not below.dates:
+            continue
+        if len(below.dates) == len(heads) > 1 and place in heads:
+            return [below.dates[heads.index(place)].date]
+        at = line.locate(place.start)
+        nearest = min(below.dates, key=lambda found: abs(below.locate(found.start) - at))
+        if len(below.source.cells) == 1 or _is_below(line, place, below, nearest):
+            return [nearest.date]
     return []
+
+
+def _is_below(line: ReadLine, place: LabelPlace, below: ReadLine, found: DatePlace) -> bool:
+    left, right = line.locate(place.start), line.locate(place.end)
+    start, end = below.locate(found.start), below.locate(found.end)
+    return min(end, right) - max(start, left) > -max(right - left, end - start) / 2
 
 
 def list_places(lines: Sequence[ReadLine], label: Label) -> Iterator[tuple[ReadLine, LabelPlace]]:
@@ -208,7 +229,8 @@ def _list_numbers_below(lines: Sequence[ReadLine], line: ReadLine, place: LabelP
         for row in below:
             if len(row.numbers) == len(heads):
                 return [row.numbers[heads.index(place)]] if place in heads else []
-        return _list_column(line, place, below)
+        has_columns = len(line.source.cells) >= len(heads)
+        return _list_column(line, place, below) if has_columns else _list_by_ends(line, place, heads, below)
     is_alone = not re.search(r"\w", list_words_behind(line, place))
     if not is_alone or not below or not below[0].numbers or (below[0].labels and below[0].labels[0].start == 0):
         return []
@@ -227,6 +249,21 @@ def _list_column(line: ReadLine, place: LabelPlace, below: Sequence[ReadLine]) -
             if min(row.locate(number.end), right) - max(row.locate(number.start), left) > 0:
                 return [number]
     return []
+
+
+def _list_by_ends(
+    line: ReadLine, place: LabelPlace, heads: Sequence[LabelPlace], below: Sequence[ReadLine]
+) -> list[Number]:
+    """Where columns are lost and some of them are empty: the first head's and the last one's are the numbers at the
+    ends of a row of amounts, in which the others are looked for between them."""
+    for row in below[:_MAX_ROWS_BELOW_HEADS]:
+        numbers = row.numbers
+        if not 1 < len(numbers) < len(heads) or not all(number.is_money for number in numbers):
+            continue
+        if place in (heads[0], heads[-1]):
+            return [numbers[0 if place is heads[0] else -1]]
+        return _list_column(line, place, [replace(row, numbers=numbers[1:-1])])
+    return _list_column(line, place, below)
 
 
 def _list_lines_below(lines: Sequence[ReadLine], line: ReadLine) -> Iterator[ReadLine]:
