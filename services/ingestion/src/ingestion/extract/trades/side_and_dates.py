@@ -103,10 +103,23 @@ def _choose_other_date(lines: Sequence[ReadLine]) -> tuple[date | None, bool]:
     common = Counter(found for found, _ in rest).most_common(2)
     if not common or (len(common) > 1 and common[0][1] == common[1][1]):
         return None, False
+    if len(common) == 1 and _is_day_of_order(lines, common[0][0]):
+        return common[0][0], True
     has_time = any(_TIME.search(line.text) and not _PRINTED.search(line.text) for _, line in rest)
     return common[0][0], len(common) == 1 and has_time
 
 
+def _is_day_of_order(lines: Sequence[ReadLine], day: date) -> bool:
+    """Ordered and reported on one day, as done: so it was done on that day."""
+    ordered = [found.date for line in lines for found in line.dates if _ORDERED_ON.search(line.text, 0, found.start)]
+    return bool(ordered) and set(ordered) == {day} and any(_DONE.search(line.text) for line in lines)
+
+
+_DONE = re.compile(
+    r"\b(?:wir\s+haben|haben\s+wir|ausgef[üu]hrt|we\s+have|executed|nous\s+avons|ex[ée]cut[ée]e?|abbiamo|eseguit[oa]|hemos|ejecutad[oa]"
+    r"|hebben\s+wij|wij\s+hebben|uitgevoerd|executad[oa])\b",
+    re.IGNORECASE,
+)
 _PRINTED = re.compile(
     r"\b(?:erstellt|gedruckt|printed|generated|created|issued|[ée]dit[ée]|imprim|emitid|stampat|generato|afgedrukt|auftrag|order)",
     re.IGNORECASE,
@@ -118,7 +131,7 @@ _ORDERED_ON = re.compile(
     re.IGNORECASE,
 )
 _BOOKED_ON = re.compile(
-    r"\b(?:buchungs?-?(?:datum|tag)|(?:booking|posting)\s+date|booked\s+on|fecha\s+(?:de\s+)?(?:contable|contabilizaci[óo]n)"
+    r"\b(?:buchungs?-?(?:datum|tag)|abrechnungs-?tag|(?:booking|posting)\s+date|booked\s+on|fecha\s+(?:de\s+)?(?:contable|contabilizaci[óo]n)"
     r"|data\s+(?:contabile|di\s+contabilizzazione)|data\s+(?:de\s+|do\s+)?(?:lan[çc]amento|movimento)|bogf[øo]ringsdato)\W{0,4}$",
     re.IGNORECASE,
 )

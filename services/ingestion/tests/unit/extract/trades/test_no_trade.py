@@ -118,3 +118,10 @@ def test_what_is_held_on_the_day_of_a_valuation_is_no_trade() -> None:
     assert not has_trades(f"Portfolio valuation at 31/12/2026{rows}")
     assert has_trades(f"Portfolio valuation at 31/12/2026{rows}{rows.replace('31', '30')}")
     assert has_trades(f"Account statement{rows}")
+
+
+def test_a_dividend_of_a_number_is_no_trade() -> None:
+    assert not has_trades(
+        "TRANSAKTIONSBELEG\nDividende Unsere Referenz: 32484929\nGB00BN7SWP63\nAnzahl 350\nDividende 0.08 USD\n"
+        "Betrag USD 28.00\nQuellensteuer 15.00% (US) USD 4.20\nTotal USD 23.80\nAusführungsdatum 19.06.2026"
+    )
