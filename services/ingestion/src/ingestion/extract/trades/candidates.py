@@ -87,7 +87,9 @@ def _name_numbers(lines: Sequence[ReadLine]) -> dict[Label, list[Number]]:
 
 
 def _is_unit_of(number: Number, line: ReadLine, place: LabelPlace) -> bool:
-    """`4,250 shares`: the word belongs to the number in front of it, and to none behind."""
+    """`4,250 shares`: the word belongs to the number in front of it, and to none behind. Not so with a colon."""
+    if line.masked[place.end :].lstrip().startswith(":"):
+        return False
     return number.end <= place.start and number.currency is None and not line.masked[number.end : place.start].strip()
 
 

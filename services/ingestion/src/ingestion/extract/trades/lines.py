@@ -4,6 +4,7 @@ import re
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from enum import Enum, auto
 from itertools import islice
 
 from ingestion.domain.transcript import TextLine
@@ -58,23 +59,37 @@ class ReadLine:
         return self.source.cells[-1].right
 
 
-def read_lines(
-    page: Sequence[TextLine], day_first: bool | None, *, may_group_in_rows: bool = True
-) -> tuple[list[ReadLine], bool]:
-    """The lines, and whether a blank between digits was taken for a mark of thousands: `1 234,50`.
+class BlankGroups(Enum):
+    """Where a blank between digits is taken for a mark of thousands: `1 234,50`.
 
     Where columns are lost `12 171,50` may be two numbers of a row; behind a label it is one.
     """
+
+    NOWHERE = auto()
+    BEHIND_LABELS = auto()
+    EVERYWHERE = auto()
+
+
+def read_lines(
+    page: Sequence[TextLine], day_first: bool | None, blank_groups: BlankGroups | None = None
+) -> tuple[list[ReadLine], BlankGroups | None]:
+    """The lines, and how else their blanks may be meant; without `blank_groups` as the document says."""
     # Between cells no blank parts the thousands of a number: `13` and `142,25` side by side are two.
     texts = ["\t".join(cell.text for cell in line.cells)[:_MAX_LINE] for line in page[:MAX_LINES]]
     masked = [mask_codes(text) for text in texts]
     style = determine_style(masked)
-    in_rows = replace(style, has_blank_groups=style.has_blank_groups and may_group_in_rows)
+    other = BlankGroups.BEHIND_LABELS if style.has_blank_groups else BlankGroups.EVERYWHERE
+    if blank_groups is None:
+        blank_groups = BlankGroups.EVERYWHERE if style.has_blank_groups else BlankGroups.NOWHERE
+    in_rows = replace(style, has_blank_groups=blank_groups is BlankGroups.EVERYWHERE)
+    labelled = replace(style, has_blank_groups=blank_groups is not BlankGroups.NOWHERE)
     lines = [
-        _read_line(index, texts[index], masked[index], line, style if _has_label(texts[index]) else in_rows, day_first)
+        _read_line(
+            index, texts[index], masked[index], line, labelled if _has_label(texts[index]) else in_rows, day_first
+        )
         for index, line in enumerate(page[:MAX_LINES])
     ]
-    return lines, style.has_blank_groups
+    return lines, other if style.may_have_blank_groups else None
 
 
 def _has_label(text: str) -> bool:

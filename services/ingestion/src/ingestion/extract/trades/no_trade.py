@@ -19,6 +19,7 @@ from ingestion.extract.trades.trade import TradeReading
 _HEAD_LINES = 40
 _MAX_TITLE = 90  # letters
 _MAX_LINE = 140  # letters of a line that may tell of a trade
+_MAX_INCOME = 60  # letters of a line
 _MAX_HEADING = 40  # letters of a cell that says what was done, and nothing else
 _MAX_WORDS = 5  # of a heading
 _ENOUGH = 2
@@ -34,6 +35,19 @@ def says_no_trade(page: Sequence[TextLine], lines: Sequence[ReadLine], readings:
     if not is_named and _count_fields_of_income(lines) < _ENOUGH:
         return False
     return not tells_of_trade(lines) and not is_read_as_trade(lines, readings)
+
+
+def names_income(lines: Sequence[ReadLine]) -> bool:
+    """Whether a short line names a dividend, interest or the like: that has a quantity and a rate as well."""
+    return any(
+        len(line.text) <= _MAX_INCOME
+        and (
+            words.INCOME.search(line.text)
+            or words.PER_SHARE.search(line.text)
+            or words.WITHOUT_INCOME_FROM.search(line.text)
+        )
+        for line in lines
+    )
 
 
 def tells_of_trade(lines: Sequence[ReadLine]) -> bool:
@@ -92,6 +106,20 @@ def _begins_with_side(cell: str, *, has_numbers: bool) -> bool:
         return labels.WE_CONFIRM.search(cell) is not None and has_numbers and bool(labels.DIRECTION.search(cell))
     is_heading = len(cell) <= _MAX_HEADING and len(cell.split()) <= _MAX_WORDS
     return is_heading or has_numbers
+
+
+def says_side_alone(lines: Sequence[ReadLine]) -> bool:
+    """Whether the field for the side, or a line of a few words, says that something was bought or sold."""
+    return any(
+        labels.DIRECTION.search(line.text) is not None
+        and not line.numbers
+        and (
+            any(place.label is Label.DIRECTION for place in line.labels)
+            or any(_begins_with_side(cell, has_numbers=False) for cell in line.text.split("\t"))
+        )
+        for line in lines
+        if len(line.text) <= _MAX_LINE
+    )
 
 
 def _has_title(page: Sequence[TextLine], lines: Sequence[ReadLine]) -> bool:

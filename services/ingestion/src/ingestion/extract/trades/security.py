@@ -119,7 +119,9 @@ def find_ticker(lines: Sequence[ReadLine], *, has_ticker_column: bool) -> str | 
             if (match := labels.ANCHOR.match(line.text)) and (symbol := _TICKER.match(line.text[match.end() :])):
                 return symbol[1]
     # A word in brackets that is explained is an abbreviation: `Deferred sales charge (DSC): …`.
-    inside = (re.search(r"(?<!%)(?<!%\s)\(([A-Z]{1,5})\)(?!\s*[:=])", line.text) for line in lines if len(line.text) < 100)
+    inside = (
+        re.search(r"(?<!%)(?<!%\s)\(([A-Z]{1,5})\)(?!\s*[:=])", line.text) for line in lines if len(line.text) < 100
+    )
     symbols = {match[1] for match in inside if match} - _NO_TICKERS
     if len(symbols) == 1 and (places or not has_isin):
         return symbols.pop()

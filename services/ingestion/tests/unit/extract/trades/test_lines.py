@@ -19,6 +19,11 @@ def test_a_number_in_front_of_its_unit_is_the_quantity_and_none_behind_the_unit(
     assert [str(number.value) for number in quantities] == ["4250"]
 
 
+def test_a_unit_with_a_colon_is_a_label_of_what_stands_behind_it() -> None:
+    quantities = gather_candidates(given("EUR 400,00 20,500000 Anteilumsatz: 19,512")).quantities
+    assert [str(number.value) for number in quantities] == ["19.512"]
+
+
 def test_a_label_speaks_over_the_label_of_a_date_to_the_amount_behind_it() -> None:
     settled = gather_candidates(given("Total due  Value date 19/01/2026  GBP 209.95")).settled
     assert [str(number.value) for number in settled] == ["209.95"]

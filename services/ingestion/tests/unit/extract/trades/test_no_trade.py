@@ -2,6 +2,7 @@
 
 import pytest
 
+from ingestion.domain.trade import Direction
 from ingestion.domain.transcript import Transcript
 from ingestion.extract.trades.note import read_note
 
@@ -125,3 +126,27 @@ def test_a_dividend_of_a_number_is_no_trade() -> None:
         "TRANSAKTIONSBELEG\nDividende Unsere Referenz: 32484929\nGB00BN7SWP63\nAnzahl 350\nDividende 0.08 USD\n"
         "Betrag USD 28.00\nQuellensteuer 15.00% (US) USD 4.20\nTotal USD 23.80\nAusführungsdatum 19.06.2026"
     )
+
+
+NOTE_BELOW_A_STATEMENT_TITLE = (
+    "Portfolio Summary\nAccount 123-4567\nYou bought\nALLIANZ SE\nISIN DE0008404005\nQuantity 10\nPrice 20.50 EUR\n"
+    "Amount 205.00 EUR\nTrade date 15/01/2026"
+)
+
+
+def test_one_trade_below_the_title_of_a_statement_is_read() -> None:
+    reading = read_note(Transcript.from_rows(NOTE_BELOW_A_STATEMENT_TITLE.splitlines()).lines)
+    assert [(found.trade.direction, str(found.trade.quantity)) for found in reading.trades] == [(Direction.BUY, "10")]
+    assert reading.confidence >= 0.9
+
+
+def test_what_is_held_beside_one_trade_sends_it_to_a_person() -> None:
+    text = NOTE_BELOW_A_STATEMENT_TITLE + "\nHoldings\nALLIANZ SE 30 21.50 645.00"
+    reading = read_note(Transcript.from_rows(text.splitlines()).lines)
+    assert reading.has_trades
+    assert reading.confidence < 0.9
+
+
+def test_a_statement_of_what_is_held_has_no_trade_though_its_numbers_multiply() -> None:
+    held = NOTE_BELOW_A_STATEMENT_TITLE.replace("You bought\n", "").replace("Trade date", "Date")
+    assert not has_trades(held)

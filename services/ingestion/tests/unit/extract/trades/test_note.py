@@ -10,6 +10,7 @@ import pytest
 from note_texts import (
     ENGLISH,
     EXPECTED,
+    FRENCH,
     GERMAN,
     LANGUAGES,
     read,
@@ -140,6 +141,15 @@ def test_numbers_in_another_currency_are_converted() -> None:
     trade = read_only(text)
     assert (trade["gross_amount"], trade["settled_amount"], trade["currency"]) == ("200.00", "204.95", "EUR")
     assert (trade["foreign_currency"], trade["foreign_gross_amount"]) == ("USD", "205.00")
+
+
+@pytest.mark.parametrize("other", ["", "Valeur de votre portefeuille 12.345,60 EUR\n"])
+def test_a_blank_parts_thousands_where_quantity_and_price_prove_it(other: str) -> None:
+    text = FRENCH.replace("Quantité : 10", "Quantité : 150").replace("20,50 EUR", "53,82 EUR")
+    text = text.replace("205,00", "8 073,00").replace("209,95", "8 077,95") + other
+    trade = read_only(text)
+    assert (trade["gross_amount"], trade["settled_amount"]) == ("8073.00", "8077.95")
+    assert read(text).confidence >= 0.9
 
 
 def given(text: str) -> BytesIO:
