@@ -81,6 +81,7 @@ _MONTHS = {
     12: "december dec dezember dez décembre déc grudnia grudzień gru diciembre dicembre dezembro prosince prosinec",
 }
 _MONTH_OF = {name: month for month, names in _MONTHS.items() for name in names.split()}
+MONTH_NAMES = frozenset(_MONTH_OF)
 _MONTH = "|".join(sorted(_MONTH_OF, key=len, reverse=True))
 _YEAR = r"(?:19|20)\d\d"
 DATES = re.compile(

@@ -103,7 +103,7 @@ def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
         isin=find_isin(lines),
         wkn=find_wkn(lines),
         ticker=find_ticker(lines, has_ticker_column=shared.has_ticker_column),
-        security_name=find_name(lines),
+        security_name=find_name(lines, _find_row(lines, product)),
         reference=find_words(lines, Label.REFERENCE, REFERENCE),
         account=shared.account,
         account_name=shared.account_name,
@@ -117,6 +117,13 @@ def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
         settlement = replace(settlement, fees=None, taxes=None)  # some are listed, or none, and others were paid
     trade = _add_amounts(trade, candidates, product, gross, settlement, shared)
     return TradeReading(trade, is_product_proven, is_proven, is_date_certain, is_direction_certain)
+
+
+def _find_row(lines: Sequence[ReadLine], product: Product | None) -> ReadLine | None:
+    """The row of a table in which price and amount of the trade stand."""
+    if product is None or product.gross is None or product.gross.line != product.price.line:
+        return None
+    return lines[product.price.line - lines[0].index]
 
 
 def _get_price(product: Product, lines: Sequence[ReadLine]) -> Decimal:
