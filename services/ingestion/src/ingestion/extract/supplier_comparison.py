@@ -10,7 +10,8 @@ from ingestion.domain.invoice import Invoice
 from ingestion.domain.search_words import fold_words
 from ingestion.domain.transcript import TextLine
 from ingestion.extract import labels
-from ingestion.extract.supplier import is_buyer_cell, parse_name
+from ingestion.extract.company_names import parse_name
+from ingestion.extract.supplier import is_buyer_cell
 from ingestion.extract.tax_ids import drop_country, find_tax_ids
 
 _SHORTEST_TAX_ID = 7

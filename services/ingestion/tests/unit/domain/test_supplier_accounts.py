@@ -74,12 +74,28 @@ def test_what_is_missing_weighs_less_and_a_doubt_about_the_whole_document_stays(
     assert (changed.extraction or {})["known_ibans"] == [OLD]
 
 
+ONE_SIGN = replace(EXACT, status=ResultStatus.NEEDS_REVIEW, reason=ReviewReason.SUPPLIER_UNCERTAIN)
 ONLY_IN_XML = replace(EXACT, status=ResultStatus.NEEDS_REVIEW, reason=ReviewReason.IBAN_NOT_ON_PAGE)
 
 
 @pytest.mark.parametrize("known", [[SAME, SAME], [SAME, NOTHING], [NOTHING, SAME]])
 def test_an_account_that_only_the_xml_names_is_no_doubt_once_it_is_known(known: list[KnownAccounts]) -> None:
     assert require_known_account(ONLY_IN_XML, known) == EXACT
+
+
+@pytest.mark.parametrize(
+    ("known", "reason"),
+    [
+        ([SAME, SAME], None),
+        ([], ReviewReason.SUPPLIER_UNCERTAIN),
+        ([SAME, NOTHING], ReviewReason.SUPPLIER_UNCERTAIN),  # the VAT id is known, and the name beside it is not
+        ([SAME, OTHER], ReviewReason.IBAN_CHANGED),
+    ],
+)
+def test_a_supplier_whom_one_sign_names_is_certain_once_its_name_is_known_with_this_account(
+    known: list[KnownAccounts], reason: ReviewReason | None
+) -> None:
+    assert require_known_account(ONE_SIGN, known).reason is reason
 
 
 @pytest.mark.parametrize(
@@ -165,6 +181,15 @@ def test_names_that_an_eye_takes_for_one_are_one(one: str, other: str) -> None:
 def test_names_that_look_alike_are_one_whatever_they_are_made_of(one: str, other: str) -> None:
     """Whoever forges an invoice of a known supplier needs one letter that nobody sees to be a new one."""
     assert fold_look_of_name(one) == fold_look_of_name(other) != ""
+
+
+def test_a_look_alike_of_a_supplier_has_its_look_key_and_another_name_key() -> None:
+    supplier = find_supplier_account({**FIELDS, "supplier_name": "Info Nord GmbH"})
+    forged = find_supplier_account({**FIELDS, "supplier_name": "lnfo Nord GmbH"})
+    assert supplier is not None
+    assert forged is not None
+    assert supplier.name_key != forged.name_key
+    assert supplier.look_key == forged.look_key
 
 
 @pytest.mark.parametrize("name", ["", "-", "***", "\u200b", "\u3164", "\U0001f1f2\U0001f1fa"])

@@ -17,8 +17,9 @@ def gather_candidates(lines: Sequence[ReadLine]) -> Candidates:
     named = _name_numbers(lines)
     useless = {id(number) for number in named[Label.IGNORED]}
     others = [n for line in lines for n in line.numbers if id(n) not in useless and not n.is_percent]
-    quantities = [*_list_quantities_by_unit(lines), *named[Label.QUANTITY]]
-    prices = [*named[Label.PRICE], *_list_prices_by_unit(lines)]
+    said = list(_list_said_trades(lines))
+    quantities = [*_list_quantities_by_unit(lines), *(quantity for quantity, _ in said), *named[Label.QUANTITY]]
+    prices = [*(price for _, price in said), *named[Label.PRICE], *_list_prices_by_unit(lines)]
     dated = [number for number in named[Label.SETTLEMENT_DATE] if number.is_money]
     return Candidates(
         _drop_repeats(number for number in quantities if not number.is_percent),
@@ -87,7 +88,9 @@ def _name_numbers(lines: Sequence[ReadLine]) -> dict[Label, list[Number]]:
 
 
 def _is_unit_of(number: Number, line: ReadLine, place: LabelPlace) -> bool:
-    """`4,250 shares`: the word belongs to the number in front of it, and to none behind."""
+    """`4,250 shares`: the word belongs to the number in front of it, and to none behind. Not so with a colon."""
+    if line.masked[place.end :].lstrip().startswith(":"):
+        return False
     return number.end <= place.start and number.currency is None and not line.masked[number.end : place.start].strip()
 
 
@@ -95,6 +98,9 @@ def _choose_numbers(label: Label, numbers: list[Number]) -> list[Number]:
     if label in (Label.FEE, Label.TAX, Label.INTEREST):
         # Rate and base stand in front of the amount.
         return [number for number in numbers if number.is_money][-1:]
+    if label is Label.EXCHANGE_RATE:
+        # Behind the rate stands what it leads to: `EUR/CHF 1.2416  CHF 92,031.25`.
+        return [number for number in numbers if number.currency is None or not number.is_money or number is numbers[0]]
     if label is Label.SETTLED:
         return [number for number in numbers if not number.is_percent and (number.is_money or len(numbers) == 1)]
     return numbers[:1] if label is Label.QUANTITY else numbers
@@ -113,6 +119,20 @@ def _list_quantities_by_unit(lines: Sequence[ReadLine]) -> Iterator[Number]:
                 before
             ):
                 yield number
+
+
+def _list_said_trades(lines: Sequence[ReadLine]) -> Iterator[tuple[Number, Number]]:
+    """Quantity and price of a line that says all of it: `You sold 30 at 96.25`, `Achat 20 … à 74,5 EUR`."""
+    for line in lines:
+        plain = [number for number in line.numbers if number.currency is None and not number.is_percent]
+        quantity = next((number for number in plain if labels.SAID_QUANTITY.search(line.masked[: number.start])), None)
+        if quantity is None or quantity.value == 0:
+            continue
+        for number in line.numbers:
+            between = line.masked[quantity.end : number.start]
+            if number.start > quantity.end and labels.SAID_PRICE.search(between):
+                yield quantity, number
+                break
 
 
 def _list_prices_by_unit(lines: Sequence[ReadLine]) -> Iterator[Number]:

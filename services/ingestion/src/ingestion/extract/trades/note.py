@@ -32,15 +32,18 @@ from ingestion.extract.trades.no_trade import (
     is_of_terms,
     is_read_as_trade,
     may_book_trade,
+    names_income,
     says_no_trade,
+    says_side_alone,
     tells_of_trade,
 )
 from ingestion.extract.trades.no_trade_words import LIKE_TRADE
 from ingestion.extract.trades.numbers import CURRENCIES
+from ingestion.extract.trades.plain_letters import restore_letters
 from ingestion.extract.trades.row_trades import read_row_trades
 from ingestion.extract.trades.rows import find_product_rows
 from ingestion.extract.trades.security import find_account, find_account_name, list_isins
-from ingestion.extract.trades.side_and_dates import SHORT_DATE
+from ingestion.extract.trades.side_and_dates import SHORT_DATE, find_direction
 from ingestion.extract.trades.trade import SharedFacts, TradeReading, read_trade
 from mailroom_common.parser import JSON
 
@@ -104,14 +107,14 @@ def _parse_transcript(content: bytes) -> Transcript:
 
 
 def read_note(text: Sequence[TextLine]) -> NoteReading:
-    page = cut_lines(text[:MAX_LINES])
+    page = restore_letters(cut_lines(text[:MAX_LINES]))
     day_first = _determine_day_first(page)
-    lines, has_blank_groups = read_lines(page, day_first)
+    lines, other_groups = read_lines(page, day_first)
     reading = _read_lines(page, lines, is_cut=len(text) > MAX_LINES)
-    if not has_blank_groups or reading.confidence >= _CERTAIN:
+    if other_groups is None or reading.confidence >= _CERTAIN:
         return reading
-    # `12 171,50` are twelve shares at 171.50 where columns are lost: what holds together decides.
-    lines, _ = read_lines(page, day_first, may_group_in_rows=False)
+    # `12 171,50` are twelve shares at 171.50 where columns are lost, or thousands: what holds together decides.
+    lines, _ = read_lines(page, day_first, other_groups)
     other = _read_lines(page, lines, is_cut=len(text) > MAX_LINES)
     return max(reading, other, key=lambda found: (found.has_trades, found.confidence, len(found.trades)))
 
@@ -124,7 +127,9 @@ def _read_lines(page: Sequence[TextLine], lines: Sequence[ReadLine], *, is_cut: 
     readings = _read_trades(lines, shared, kind)
     document_type = ACTIVITY_STATEMENT if kind is DocumentKind.ACTIVITY_STATEMENT else CONTRACT_NOTE
     if not is_cut and not _may_have_trades(page, lines, kind, readings):
-        return NoteReading(document_type, (), has_trades=False, doubts=())
+        if kind is not DocumentKind.ACTIVITY_STATEMENT or (inside := _find_note_inside(lines, shared)) is None:
+            return NoteReading(document_type, (), has_trades=False, doubts=())
+        document_type, readings = CONTRACT_NOTE, [inside]
     dollar = _find_dollar(lines)
     readings = [_name_dollar(_name_security(reading, lines), dollar) for reading in readings]
     doubts = [*_find_doubts(readings, lines), *(["lines"] if is_cut else [])]
@@ -142,7 +147,54 @@ def _read_trades(lines: Sequence[ReadLine], shared: SharedFacts, kind: DocumentK
     # The numbers of a whole statement have nothing to do with each other.
     if kind is DocumentKind.ACTIVITY_STATEMENT:
         return readings
+    if parts := _read_parts_of_securities(lines, shared):
+        return parts
     return [_choose_single(read_trade(lines, shared), readings)]
+
+
+def _read_parts_of_securities(lines: Sequence[ReadLine], shared: SharedFacts) -> list[TradeReading]:
+    """Of a document that says once what was done, `Purchases of funds`, and then lists securities: a trade for each.
+
+    None, unless each of them holds together by itself.
+    """
+    starts = [line.index for line in lines if _names_one_security(line)]
+    if not _SEVERAL <= len(starts) <= _MAX_TRADES or len(list_isins(lines)) != len(starts):
+        return []
+    direction, is_certain = find_direction(lines)
+    ends = [*(start - 1 for start in starts[1:]), len(lines)]  # the name stands above the number
+    parts = [lines[max(0, start - 1) : min(end, start + _MAX_BLOCK)] for start, end in zip(starts, ends, strict=True)]
+    if direction is None or any(map(names_income, parts)):
+        return []
+    readings = [read_trade(part, shared) for part in parts]
+    if not all(map(_is_solved, readings)):
+        return []
+    return [
+        replace(
+            reading,
+            trade=replace(reading.trade, direction=reading.trade.direction or direction),
+            is_direction_certain=reading.is_direction_certain or is_certain,
+        )
+        for reading in readings
+    ]
+
+
+def _names_one_security(line: ReadLine) -> bool:
+    return any(place.label is Label.ISIN for place in line.labels) and len(list_isins([line])) == 1
+
+
+def _find_note_inside(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading | None:
+    """The one trade of what is called a statement and lists none: its fields stand there as on a note.
+
+    Of what names balances the numbers have nothing to do with each other, unless all of a trade was found. A row of
+    what is held may be what was read: then a person sees it.
+    """
+    whole = read_trade(lines, shared)
+    if not whole.is_product_proven or (not is_read_as_trade(lines, [whole]) and not says_side_alone(lines)):
+        return None
+    if whole.trade.list_missing_fields() and any(kind_words.BALANCE.search(line.text) for line in lines):
+        return None
+    rows = {(row.quantity, row.price) for row in find_product_rows(lines)}
+    return replace(whole, is_product_proven=rows <= {(whole.trade.quantity, whole.trade.price)})
 
 
 def _find_blocks(lines: Sequence[ReadLine], kind: DocumentKind | None) -> list[Sequence[ReadLine]]:

@@ -5,7 +5,7 @@ A number keeps all its readings, the likeliest first; arithmetic chooses.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -39,11 +39,14 @@ _ENDS_WITH_CURRENCY = re.compile(rf"\d\s?[-−–]?\s?{_MONEY}\s*$")
 _IN_PENCE = re.compile(r"p(?![^\W_])")
 _BEFORE_NUMBER = re.compile(r"\s{0,3}[-−–+(]?\s?\d")
 _GROUPED_BY_BLANK = re.compile(r"(?<![\d.,])\d{1,3}(?: \d{3})+(?:,\d{1,12})?(?![\d.,])")
+_GROUPED_BY_MARK = re.compile(r"\d{1,3}(?:[.'’]\d{3})+(?:,\d{1,12})?")
 _MASKED = re.compile(
     r"\b[A-Z]{2}[A-Z0-9]{9}\d\b"  # ISIN
     r"|\b[A-Z]{2}\d{2}(?:\s?[A-Z0-9*X]{4}){2,8}(?:\s?[A-Z0-9*X]{1,4})?\b"  # IBAN
     r"|\b\d{1,2}:\d{2}(?::\d{2}(?:[.,:]\d{1,6})?)?(?:\s?(?:uhr|am|pm))?\b"  # a time
-    r"|(?<![\d.,])\b\d{8,}/?\S*",  # an account's or order's number
+    r"|(?<![\d.,])\b\d{8,}/?\S*"  # an account's or order's number
+    r"|\(\d\)"  # a footnote
+    r"|(?<=[^\W\d_]\s)\+\d(?=\s+[^\W\d_])",  # the mark of a footnote: `Price +1 Amount`
     re.IGNORECASE,
 )
 
@@ -75,12 +78,14 @@ class Number:
 class NumberStyle:
     """How a document writes numbers: its decimal mark (None: nothing says), and whether blanks part thousands.
 
-    `has_currency_in_front`: a currency between two numbers is that of the second one.
+    `has_currency_in_front`: a currency between two numbers is that of the second one. `may_have_blank_groups`: some
+    number may be read so, though another has points there.
     """
 
     decimal_mark: str | None
     has_blank_groups: bool
     has_currency_in_front: bool = False
+    may_have_blank_groups: bool = False
 
 
 def mask_codes(text: str) -> str:
@@ -99,12 +104,13 @@ def determine_style(texts: Iterable[str]) -> NumberStyle:
         for match in _TOKEN.finditer(text):
             if (mark := _find_decimal_mark(match["number"])) and not _is_percent(text, match):
                 marks[mark] += 1
-            other_groups += bool(re.search(r"\d[.'’]\d{3}", match["number"]))
+            other_groups += _GROUPED_BY_MARK.fullmatch(match["number"]) is not None
         blank_groups += any("," in match[0] for match in _GROUPED_BY_BLANK.finditer(text))
     ranked = marks.most_common(2)
     is_clear = ranked and (len(ranked) == 1 or ranked[0][1] > ranked[1][1])
     mark = ranked[0][0] if is_clear else None
-    return NumberStyle(mark, blank_groups > 0 and not other_groups and mark == ",", in_front > behind)
+    may_have_blank_groups = blank_groups > 0 and mark == ","
+    return NumberStyle(mark, may_have_blank_groups and not other_groups, in_front > behind, may_have_blank_groups)
 
 
 def find_numbers(text: str, line: int, style: NumberStyle) -> Iterator[Number]:
@@ -186,7 +192,3 @@ def _name_currency(written: str | None) -> str | None:
     if written is None:
         return None
     return written if re.fullmatch(_CODES, written) else _SYMBOLS.get(written.lower())
-
-
-def list_values(numbers: Sequence[Number]) -> list[Decimal]:
-    return [reading for number in numbers for reading in number.readings]

@@ -158,3 +158,10 @@ def test_of_the_prices_of_a_plan_that_was_paid_which_leads_to_the_amount() -> No
 def test_of_totals_that_nothing_tells_apart_none_is_the_gross_amount() -> None:
     trade = read_only(STOCK_PLAN.replace("Purchase price 183.250000 USD\n", ""))
     assert (trade["gross_amount"], trade["settled_amount"]) == (None, None)
+
+
+@pytest.mark.parametrize("said", ["YOU SOLD 7.5146 AT $58.9290", "Verkoop van 7,5146 HAVEN NV aan 58,9290 USD"])
+def test_a_line_that_says_so_has_quantity_and_price(said: str) -> None:
+    rest = "Trade date 15 Jan 2026\nSymbol: HVN\nOther terms 1,250\nNet proceeds USD 442.83"
+    trade = read_only(f"Trade confirmation\n{said}\n{rest}")
+    assert (trade["direction"], trade["quantity"], trade["settled_amount"]) == ("sell", "7.5146", "442.83")

@@ -2,6 +2,7 @@
 
 import pytest
 
+from ingestion.domain.trade import Direction
 from ingestion.domain.transcript import Transcript
 from ingestion.extract.trades.note import read_note
 
@@ -118,3 +119,64 @@ def test_what_is_held_on_the_day_of_a_valuation_is_no_trade() -> None:
     assert not has_trades(f"Portfolio valuation at 31/12/2026{rows}")
     assert has_trades(f"Portfolio valuation at 31/12/2026{rows}{rows.replace('31', '30')}")
     assert has_trades(f"Account statement{rows}")
+
+
+def test_a_dividend_of_a_number_is_no_trade() -> None:
+    assert not has_trades(
+        "TRANSAKTIONSBELEG\nDividende Unsere Referenz: 32484929\nGB00BN7SWP63\nAnzahl 350\nDividende 0.08 USD\n"
+        "Betrag USD 28.00\nQuellensteuer 15.00% (US) USD 4.20\nTotal USD 23.80\nAusführungsdatum 19.06.2026"
+    )
+
+
+NOTE_BELOW_A_STATEMENT_TITLE = (
+    "Portfolio Summary\nAccount 123-4567\nYou bought\nALLIANZ SE\nISIN DE0008404005\nQuantity 10\nPrice 20.50 EUR\n"
+    "Amount 205.00 EUR\nTrade date 15/01/2026"
+)
+
+
+def test_one_trade_below_the_title_of_a_statement_is_read() -> None:
+    reading = read_note(Transcript.from_rows(NOTE_BELOW_A_STATEMENT_TITLE.splitlines()).lines)
+    assert [(found.trade.direction, str(found.trade.quantity)) for found in reading.trades] == [(Direction.BUY, "10")]
+    assert reading.confidence >= 0.9
+
+
+def test_what_is_held_beside_one_trade_sends_it_to_a_person() -> None:
+    text = NOTE_BELOW_A_STATEMENT_TITLE + "\nHoldings\nALLIANZ SE 30 21.50 645.00"
+    reading = read_note(Transcript.from_rows(text.splitlines()).lines)
+    assert reading.has_trades
+    assert reading.confidence < 0.9
+
+
+def test_a_statement_of_what_is_held_has_no_trade_though_its_numbers_multiply() -> None:
+    held = NOTE_BELOW_A_STATEMENT_TITLE.replace("You bought\n", "").replace("Trade date", "Date")
+    assert not has_trades(held)
+
+
+PAYOUT = """
+Uw Uitbetaling dividenden van 2.130 HAVEN NV aan 0,0057 USD 12,14 USD
+Bronheffing 3,04 USD
+Netto credit 9,10 USD
+Waardecode LU0378449770
+"""
+CUSTODY = """
+ADMINISTRACION DE DEPOSITOS
+ACC. HARBOUR INC  967,26 USD 1,1678 828,28
+COMISION BANCARIA 20,88
+IMPORTE TOTAL 20,88
+"""
+EVENT = """
+Cash Amount Details, USD
+Event Interest Amount 3.32 USD
+Posting date 01-May-2026
+Net amount 3.32 USD
+"""
+COUPONS = """
+COUPONS REMBOURSEMENTS : MARS 2026
+15/02/2026 248 HOULE (LU0378449770) 40,33 12,09 28,24
+REMBOURSEMENTS : BRUTS GLOBAUX 0,00 EUR
+"""
+
+
+@pytest.mark.parametrize("text", [PAYOUT, CUSTODY, EVENT, COUPONS], ids=["payout", "custody", "event", "coupons"])
+def test_a_payout_a_custody_fee_interest_and_coupons_are_no_trades(text: str) -> None:
+    assert not has_trades(text)

@@ -10,6 +10,7 @@ import pytest
 from note_texts import (
     ENGLISH,
     EXPECTED,
+    FRENCH,
     GERMAN,
     LANGUAGES,
     read,
@@ -142,6 +143,15 @@ def test_numbers_in_another_currency_are_converted() -> None:
     assert (trade["foreign_currency"], trade["foreign_gross_amount"]) == ("USD", "205.00")
 
 
+@pytest.mark.parametrize("other", ["", "Valeur de votre portefeuille 12.345,60 EUR\n"])
+def test_a_blank_parts_thousands_where_quantity_and_price_prove_it(other: str) -> None:
+    text = FRENCH.replace("Quantité : 10", "Quantité : 150").replace("20,50 EUR", "53,82 EUR")
+    text = text.replace("205,00", "8 073,00").replace("209,95", "8 077,95") + other
+    trade = read_only(text)
+    assert (trade["gross_amount"], trade["settled_amount"]) == ("8073.00", "8077.95")
+    assert read(text).confidence >= 0.9
+
+
 def given(text: str) -> BytesIO:
     return BytesIO(orjson.dumps(Transcript.from_rows(text.strip("\n").splitlines()).to_json()))
 
@@ -189,4 +199,27 @@ def test_a_trade_that_was_read_off_a_picture_with_doubt_is_for_a_person() -> Non
     assert [(answer["review_reason"], answer["reader"]) for answer in answers] == [
         (None, "trade-rules/3"),
         ("ocr_uncertain", "ocr+trade-rules/3"),
+    ]
+
+
+FUND_PURCHASES = """
+Käufe von Fonds
+Auszug vom 18.05.2026
+Bezeichnung: Musterfonds Umwelt
+ISIN: DE0008404005  Auftragsnummer: 8103-1017
+Abrechnungstag: 18.05.2026
+=Abrechnungsbetrag EUR 400,00 EUR 20,500000 Anteilumsatz: 19,512
+Bezeichnung: Musterfonds Technik
+ISIN: LU0378449770  Auftragsnummer: 8103-3945
+Abrechnungstag: 18.05.2026
+=Abrechnungsbetrag EUR 600,00 EUR 494,260000 Anteilumsatz: 1,214
+Der Betrag wird am 20.05.2026 eingezogen.
+"""
+
+
+def test_a_document_that_says_once_what_was_done_has_a_trade_for_each_security() -> None:
+    trades = [found.trade.to_json() for found in read(FUND_PURCHASES).trades]
+    assert [(trade["direction"], trade["isin"], trade["quantity"], trade["settled_amount"]) for trade in trades] == [
+        ("buy", "DE0008404005", "19.512", "400.00"),
+        ("buy", "LU0378449770", "1.214", "600.00"),
     ]

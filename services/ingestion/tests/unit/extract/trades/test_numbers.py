@@ -57,3 +57,8 @@ def test_a_currency_between_two_numbers_is_that_of_the_second_where_lines_end_wi
     behind = determine_style(["Provision 10,95 EUR"])
     numbers = find_numbers("10,00 EUR 20,50", 0, behind)
     assert [number.currency for number in numbers] == ["EUR", None]
+
+
+def test_an_account_with_points_says_nothing_of_how_thousands_are_parted() -> None:
+    style = determine_style(["Compte 00041.778.203.55", "Montant net 8 032,63 EUR"])
+    assert [number.value for number in find_numbers("8 032,63", 0, style)] == [Decimal("8032.63")]

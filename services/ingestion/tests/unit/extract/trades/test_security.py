@@ -1,7 +1,7 @@
 """What was traded: by numbers, symbol and name."""
 
 import pytest
-from note_texts import ENGLISH, GERMAN, read_only
+from note_texts import ENGLISH, GERMAN, read, read_only
 
 
 def test_a_wrong_check_digit_is_no_security() -> None:
@@ -50,3 +50,94 @@ def test_the_reference_is_the_number_of_the_note_or_the_order_and_not_that_of_th
     lines: str, reference: str
 ) -> None:
     assert read_only(f"{lines}\n{GERMAN.strip()}")["reference"] == reference
+
+
+def test_a_word_with_a_number_behind_it_is_no_security_whatever_it_checks() -> None:
+    assert read_only(f"ADRESSZEILE5=Musterweg 1\n{GERMAN.strip()}")["isin"] == "DE0008404005"
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "Bezeichnung\nALLIANZ SE NA O.N. (FR0000120578/920657)",
+        "Bezeichnung  Wertpapierkennnummer/ISIN\nSANTE S.A. 920657\nACTIONS FR0000120578",
+    ],
+)
+def test_the_national_number_stands_in_a_pair_or_at_the_end_of_a_row_below_its_head(rows: str) -> None:
+    text = GERMAN.replace("Bezeichnung WKN ISIN\nALLIANZ SE NA O.N. 840400 DE0008404005", rows)
+    assert read_only(text)["wkn"] == "920657"
+
+
+def test_the_country_of_a_tax_is_no_symbol() -> None:
+    text = ENGLISH.replace("ISIN: DE0008404005", "Withholding tax 15.00% (US) 0.00")
+    assert read_only(text)["ticker"] is None
+
+
+SYMBOLS = """
+Trade confirmation
+WE HAVE SOLD ON YOUR ACCOUNT
+Trade date: 24 May 2026  Settlement date: 26 May 2026
+Quantity Security Code Security Description Price +1 Consideration Currency
+40 HBRD HARBOUR DREDGING 21.88 $875.20 AUD
+Brokerage $9.50 AUD
+Net value $865.70 AUD
+"""
+
+
+def test_a_symbol_stands_below_its_head_where_one_word_stands_below_each_in_front_of_it() -> None:
+    assert read_only(SYMBOLS)["ticker"] == "HBRD"
+
+
+def test_the_mark_of_a_footnote_is_no_price() -> None:
+    assert read_only(SYMBOLS.replace("875.20", "880.00"))["price"] == "21.88"
+
+
+def test_a_symbol_behind_its_label_comes_before_another_word_in_brackets() -> None:
+    text = ENGLISH.replace("ISIN: DE0008404005", "ISIN: DE0008404005\nSymbol ALV:xetr\nExchange MIDWAY LINK (MWLK)")
+    assert read_only(text)["ticker"] == "ALV"
+
+
+@pytest.mark.parametrize("words", ["ARNO (LUX) GLOBAL FUND", "Regulated by the authority (FCA)", "ARNO FUND (B)"])
+def test_a_place_an_authority_or_a_class_of_shares_in_brackets_is_no_symbol(words: str) -> None:
+    assert read_only(ENGLISH.replace("ISIN: DE0008404005", words))["ticker"] is None
+
+
+def test_a_symbol_may_stand_alone_below_the_name_of_a_company() -> None:
+    text = ENGLISH.replace("Investment name: Allianz SE\nISIN: DE0008404005", "COMPANY: HARBOUR DREDGING LTD\nHBRD")
+    assert (read_only(text)["ticker"], read_only(text)["security_name"]) == ("HBRD", "HARBOUR DREDGING LTD")
+
+
+WITH_A_TAX = """
+Relevé d'opérations
+05/08/2026  ACHAT COMPTANT  FR0000120271  HOULE SA  363,59
+QUANTITE : 7
+COURS : 51,80  BRUT : 362,60
+COURTAGE : 0,99
+05/08/2026  ACHAT COMPTANT  NL0000395903  VAART NV  265,79
+QUANTITE : 2
+COURS : 132,40  BRUT : 264,80
+COURTAGE : 0,99
+05/08/2026  TAXE TRANSACTIONS  FR0000120271  HOULE SA  1,45
+"""
+
+
+def test_what_follows_a_trade_in_a_statement_does_not_hide_its_security() -> None:
+    assert [found.trade.isin for found in read(WITH_A_TAX).trades] == ["FR0000120271", "NL0000395903"]
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("This stock is not listed on an exchange", None),
+        ("HARBOUR STOCK PLAN SERVICES, LLC", None),
+        ("Type of instrument: Shares", None),
+        ("Security  Debit Credit", None),
+        ("Waardecode LU0378449770", None),
+        ("Bought 10 Arno Global Fund (LU) at EUR 20.50", "Arno Global Fund"),
+        ("Position Quantity Price Amount\nArno Global Fund 10 20.50 EUR 205.00 EUR", "Arno Global Fund"),
+        ("Registered: no. Security: Arno Global Fund", "Arno Global Fund"),
+    ],
+)
+def test_a_name_is_a_field_and_no_word_of_a_sentence(line: str, name: str | None) -> None:
+    text = ENGLISH.replace("Investment name: Allianz SE\nISIN: DE0008404005", line).replace("You have PURCHASED\n", "")
+    assert read_only(text)["security_name"] == name
