@@ -98,3 +98,11 @@ def test_an_account_in_print_that_no_eye_looks_at_does_not_go_before_the_one_tha
     # The customer's own, which is debited, says nothing of how small the supplier's may be.
     debited = "Der Betrag wird von Ihrem Konto DE89 3704 0044 0532 0130 00 abgebucht."
     assert find_iban(write_lines((debited, 11.6), ("Muster GmbH", 6.0), (hidden, 6.0))) == "DE02120300000000202051"
+
+
+def test_the_account_of_a_mandate_is_the_payers_in_whichever_line_it_stands() -> None:
+    mandate = ["SEPA-Lastschriftmandat", "Kontoinhaber: Anna Kunz", "IBAN: DE88 2008 0000 0970 3757 00"]
+    page = Transcript.from_rows(["Muster GmbH", "Rechnung 17", *mandate]).lines
+    assert find_iban(page) is None
+    foot = Transcript.from_rows(["Rechnung 17", *mandate, "", "", "IBAN DE02 1203 0000 0000 2020 51"]).lines
+    assert find_iban(foot) == "DE02120300000000202051"

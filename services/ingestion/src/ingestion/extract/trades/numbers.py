@@ -5,7 +5,7 @@ A number keeps all its readings, the likeliest first; arithmetic chooses.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -45,6 +45,7 @@ _MASKED = re.compile(
     r"|\b[A-Z]{2}\d{2}(?:\s?[A-Z0-9*X]{4}){2,8}(?:\s?[A-Z0-9*X]{1,4})?\b"  # IBAN
     r"|\b\d{1,2}:\d{2}(?::\d{2}(?:[.,:]\d{1,6})?)?(?:\s?(?:uhr|am|pm))?\b"  # a time
     r"|(?<![\d.,])\b\d{8,}/?\S*"  # an account's or order's number
+    r"|\(\d\)"  # a footnote
     r"|(?<=[^\W\d_]\s)\+\d(?=\s+[^\W\d_])",  # the mark of a footnote: `Price +1 Amount`
     re.IGNORECASE,
 )
@@ -191,7 +192,3 @@ def _name_currency(written: str | None) -> str | None:
     if written is None:
         return None
     return written if re.fullmatch(_CODES, written) else _SYMBOLS.get(written.lower())
-
-
-def list_values(numbers: Sequence[Number]) -> list[Decimal]:
-    return [reading for number in numbers for reading in number.readings]
