@@ -18,8 +18,8 @@ class Label(StrEnum):
     PRICE = "price"  # of one share, or a percentage
     GROSS = "gross"  # quantity times price
     SETTLED = "settled"  # what was paid or received in the end
-    TAX = "tax"  # what was kept for a state
-    FEE = "fee"  # what a bank, broker or exchange takes
+    TAX = "tax"  # what was kept for a state: called a tax, a duty or a levy
+    FEE = "fee"  # what a bank, broker or exchange takes, or a supervisor: called a fee
     INTEREST = "interest"  # accrued interest of a bond
     REFERENCE = "reference"  # the number of the order, or of the note
     ACCOUNT_NAME = "account_name"  # whose account it is
@@ -40,7 +40,7 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
             r"ver[äa]u(?:ß|ss)erungs\w*|anschaffungs\w*|gewinn|verlust|steuerlicher?|kapitalertrag\b|ertrag\b",
             r"(?:alter|neuer)\s+(?:saldo|bestand)(?:\s+zu\s+ihren\s+(?:gunsten|lasten))?|bestand(?:\s+(?:neu|alt|nach|zugunsten|zulasten))?|balance|saldo|solde|position\s+after",
             r"letzte\s+f[äa]lligkeit|laufzeit|b[öo]rsenplatz\b(?!geb)|year\s+to\s+date|ytd|telefon|telefax|tel\.?|fon|fax|hotline|tlf",
-            r"(?:accrued|stück)\s?zinstage|zinssatz|coupon\s+rate|seite|page|side|pagina|p[áa]gina|blz|bankleitzahl",
+            r"(?:accrued|stück)\s?zinstage|zinssatz|coupon\s+rate|seite|page|side(?=\W{0,3}\d)|pagina|p[áa]gina|blz|bankleitzahl",
             r"hrb|ust-?\s?id\S*|uid|cvr-?\s?nr\.?|registered|vat\s+(?:no|number)",
         ),
     ),
@@ -107,7 +107,7 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
         (
             r"[a-zäöüß]{0,30}steuern?\b|kest\s+(?:i|ii|iii)|stempel(?:geb[üu]hr)?|[a-z]{0,20}taks\b|roerende\s+voorheffing|droits?\s+de\s+timbre|csg\b|crds\b|contributions?\s+sociales|irpf\b|retenci[óo]n(?:\s+(?:a\s+cuenta|fiscal|irpf))?|tasa\s+(?:tobin|financiera)|imposta\s+di\s+bollo|bolli\b|bollo\b|capital\s+gains?\s+tax|imp(?:osto|\.)\s*(?:do\s+|de\s+)?selo|selo\b|irs\b|consumption\s+tax|ftt|panel\s+(?:on\s+takeovers|levy)",
             r"(?:kapitalertrags?|quellen|abgeltungs?|kirchen|finanztransaktions?|umsatz|stempel|b[öo]rsenumsatz)-?s?t(?:euer|\.)|kapst|kest\b|kist\b|solz\b|solidarit[äa]ts\w*|steuern?\b|eidg\w*\s+umsatzabgabe|umsatzabgabe|stempelabgabe",
-            r"(?:withholding|stamp|transaction|financial\s+transaction|capital\s+gains|securities|sales)\s+(?:tax|duty)|stamp\s+duty(?:\s+reserve\s+tax)?|sdrt|ptm\s+levy|tax(?:es)?\b|gst\b|vat\b|levy\b|sec(?:tion\s+31)?\s+fee|ftt\b",
+            r"(?:withholding|stamp|transaction|financial\s+transaction|capital\s+gains|securities|sales)\s+(?:tax|duty)|stamp\s+duty(?:\s+reserve\s+tax)?|sdrt|ptm\s+levy|tax(?:es)?\b|gst\b|vat\b|levy\b|ftt\b",
             r"(?:taxe|imp[ôo]t|ttf|tob|pr[ée]l[èe]vement\w*|t\.?v\.?a\.?)\b(?:\s+(?:sur\s+les\s+)?(?:transactions?\s+financi[èe]res?|bourse|sociaux))?|retenci[óo]n|impuesto\w*|i\.?v\.?a\.?\b",
             r"imposta(?:\s+\w+)?|tobin\s+tax|ritenuta|imposto(?:\s+(?:de\s+)?selo)?|beurs(?:taks|belasting)|belasting|reten[çc][ãa]o|udbytteskat|skat\b",
         ),
@@ -151,7 +151,7 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
             r"(?:derechos|gastos|c[áa]nones|tasas|tarifas?|honorarios|comisi[óo]n(?:es)?)(?:\s+(?:de\s+(?:la\s+)?)?(?:bolsa|mercado|contrataci[óo]n|liquidaci[óo]n|custodia|intermediaci[óo]n|compra|venta|suscripci[óo]n|reembolso|cambio|tramitaci[óo]n|correo|bancari[oa]s?|operaci[óo]n))?\b",
             r"(?:commissioni?|diritti|oneri|spese|costi)(?:\s+(?:di\s+|d['’])?(?:negoziazione|intermediazione|borsa|mercato|esecuzione|sottoscrizione|ingresso|uscita|cambio|fiss[ie]|bancari[ae]|amministrativ[ie]|accessorie|varie))?\b",
             r"(?:comiss(?:[ãa]o|[õo]es)|despesas|encargos|custos|taxas?|emolumentos|portes)(?:\s+(?:de\s+|da\s+)?(?:bolsa|mercado|transa[çc][ãa]o|corretagem|intermedia[çc][ãa]o|custódia|liquida[çc][ãa]o|execu[çc][ãa]o|subscri[çc][ãa]o|resgate|negocia[çc][ãa]o|bancárias?))?\b",
-            r"(?:beurs|makelaars|uitvoerings|afwikkelings|instap|uitstap|bank|valuta|aan-?\s?en\s+verkoop)\s?kosten|kosten(?:\s+(?:beurs|broker|derden|transactie))?\b|commissie(?:loon)?|(?:dealing|trading|platform|custody|settlement|clearing|regulatory|exchange|entry|exit|contract|admin(?:istration)?|ticket|market)\s+(?:commission|fee|charge|cost|levy)s?|sec\s+fees?|finra\s+\w+|orf\b|taf\b|handling",
+            r"(?:beurs|makelaars|uitvoerings|afwikkelings|instap|uitstap|bank|valuta|aan-?\s?en\s+verkoop)\s?kosten|kosten(?:\s+(?:beurs|broker|derden|transactie))?\b|commissie(?:loon)?|(?:dealing|trading|platform|custody|settlement|clearing|regulatory|exchange|entry|exit|contract|admin(?:istration)?|ticket|market)\s+(?:commission|fee|charge|cost|levy)s?|sec(?:tion\s+31)?\s+fees?|finra\s+\w+|orf\b|taf\b|handling",
         ),
     ),
     (

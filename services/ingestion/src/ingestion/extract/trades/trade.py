@@ -9,6 +9,7 @@ from decimal import Decimal
 
 from ingestion.domain.trade import Direction, Trade
 from ingestion.extract.trades.candidates import add_unnamed_costs, gather_candidates
+from ingestion.extract.trades.columns import Columns, RowAmounts, resolve_amounts
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import ReadLine
 from ingestion.extract.trades.numbers import Number
@@ -73,6 +74,7 @@ class SharedFacts:
     year: int | None
     only_date: date | None
     has_ticker_column: bool
+    columns: Columns
 
 
 def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
@@ -85,6 +87,11 @@ def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
     settlement: Settlement | None = None
     if gross is not None:
         settlement = find_settlement(candidates, gross, _get_gross_currency(product, candidates), direction)
+    if (row := _find_row_amounts(lines[0], shared, direction)) is not None:
+        product, has_unexplained_rows, gross = _build_labelled_product(row), False, row.gross
+        settlement = _build_settlement(row)
+    elif settlement is not None and lines[0].index in shared.columns.with_costs and not _has_named_costs(settlement):
+        settlement = replace(settlement, fees=None, taxes=None, is_proven=False)
     if direction is None:
         direction = infer_direction(lines, settlement)
     trade_date, is_date_certain = find_trade_date(lines, shared.year)
@@ -113,6 +120,33 @@ def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
         settlement = replace(settlement, fees=None, taxes=None)  # some are listed, or none, and others were paid
     trade = _add_amounts(trade, candidates, product, gross, settlement, shared)
     return TradeReading(trade, is_product_proven, is_proven, is_date_certain, is_direction_certain)
+
+
+def _find_row_amounts(row: ReadLine, shared: SharedFacts, direction: Direction | None) -> RowAmounts | None:
+    columns = shared.columns.rows.get(row.index)
+    return resolve_amounts(columns, direction) if columns is not None else None
+
+
+def _build_labelled_product(row: RowAmounts) -> Product:
+    number = row.settled_number if row.settled == row.gross else None
+    return Product(row.quantity, row.price, row.price_value, row.gross, number, row.gross, is_foreign=False, score=4)
+
+
+def _build_settlement(row: RowAmounts) -> Settlement:
+    return Settlement(
+        row.settled_number,
+        row.settled,
+        row.gross,
+        row.fees,
+        row.taxes,
+        Decimal(0),
+        is_proven=True,
+        is_converted=False,
+    )
+
+
+def _has_named_costs(settlement: Settlement) -> bool:
+    return settlement.is_proven and bool(settlement.fees or settlement.taxes or settlement.interest)
 
 
 def _get_price(product: Product, lines: Sequence[ReadLine]) -> Decimal:

@@ -158,3 +158,9 @@ def test_of_the_prices_of_a_plan_that_was_paid_which_leads_to_the_amount() -> No
 def test_of_totals_that_nothing_tells_apart_none_is_the_gross_amount() -> None:
     trade = read_only(STOCK_PLAN.replace("Purchase price 183.250000 USD\n", ""))
     assert (trade["gross_amount"], trade["settled_amount"]) == (None, None)
+
+
+@pytest.mark.parametrize("name", ["SEC fee", "Section 31 fee", "FINRA TAF"])
+def test_what_a_supervisor_takes_as_a_fee_is_no_tax(name: str) -> None:
+    trade = read_only(ENGLISH.replace("Commission: €4.95", f"Commission: €4.50\n{name}: €0.45"))
+    assert (trade["fees"], trade["taxes"]) == ("4.95", "0.00")
