@@ -197,13 +197,22 @@ def _does_one_fail(session: pytest.Session, tests: Sequence[MeasuredTest]) -> bo
 
 
 def _swap_code(path: Path, tree: ast.Module) -> None:
-    """Gives the mutated code to all functions of a module, wherever they are referred to."""
+    """Gives the mutated code to all functions of a module, wherever they are referred to.
+
+    Raises:
+        LookupError: the module has no function in memory, or one that its source does not have.
+    """
     codes = dict(_list_codes(compile(tree, str(path), "exec", dont_inherit=True)))
+    gc.unfreeze()  # the test plugin freezes what is loaded at its start, and what is frozen is not listed
+    swapped = 0
     for one in gc.get_objects():
         if isinstance(one, FunctionType) and one.__code__.co_filename == str(path):
             one.__code__ = codes[one.__code__.co_qualname, one.__code__.co_firstlineno]
+            swapped += 1
         elif isinstance(one, functools._lru_cache_wrapper) and _is_of(one.__wrapped__, path):
             one.cache_clear()
+    if not swapped:
+        raise LookupError(path)
 
 
 def _is_of(function: object, path: Path) -> bool:

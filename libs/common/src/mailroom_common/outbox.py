@@ -176,6 +176,12 @@ class OutboxRelay:
         self._sends: dict[str, asyncio.Task[None]] = {}  # by aggregate
         self._acknowledged: list[int] = []
         self._blocked: dict[str, _Block] = {}  # by aggregate
+        self._is_leading = False
+
+    def list_blocked_aggregates(self) -> list[str] | None:
+        """Those whose rows wait for an operator, as far as they were sent yet. None: another instance's relay leads,
+        and knows."""
+        return list(self._blocked) if self._is_leading else None
 
     async def run_relay(self, stopping: asyncio.Event) -> None:
         """Publish until `stopping`, through any absence of Kafka and Postgres."""
@@ -207,6 +213,7 @@ class OutboxRelay:
     async def _lead(self, conn: asyncpg.Connection, stopping: asyncio.Event) -> None:
         lock = SessionLock(f"outbox:{self._schema}", self._lease_s)
         self._acknowledged.clear()
+        self._is_leading = True
         await conn.add_listener(_channel(self._schema), lambda *_: self._wake.set())
         try:
             while not stopping.is_set():
@@ -218,6 +225,7 @@ class OutboxRelay:
                     await wait_for_first(self._wake, stopping, timeout_s=self._poll_s)
             await self._drain(conn)
         finally:
+            self._is_leading = False
             for send in self._sends.values():
                 send.cancel()
             await asyncio.gather(*self._sends.values(), return_exceptions=True)

@@ -26,7 +26,7 @@ from mailroom_common import outbox
 from mailroom_common.errors import Rejected, Unavailable
 from mailroom_common.events import ConnectionEvent, ConnectionKind
 from mailroom_common.kafka.codec import Codec
-from mailroom_common.outbox import Outbox
+from mailroom_common.outbox import Outbox, OutboxRelay
 from mailroom_common.topics import CONNECTION_EVENTS
 from mailroom_common.tracing import bind_traceparent
 
@@ -166,6 +166,20 @@ async def test_a_blocked_aggregate_is_not_sent_again_before_its_time(database: F
             await wait_until(lambda before=reads: database.reads > before)  # type: ignore[misc]  # bound at once
         assert kafka.attempts == [large]
     assert read_metric("mailroom_outbox_blocked_aggregates") == 0  # this process blocks nothing once it does not lead
+
+
+async def test_what_is_blocked_is_told_by_the_relay_that_leads_and_by_no_other(
+    database: FakeDatabase, kafka: FakeKafka
+) -> None:
+    large, _ = database.insert_rows("a", 2)
+    kafka.failures[large] = [Rejected("too large")]
+    relay, stopping = OutboxRelay("postgresql://nowhere", SCHEMA, kafka, lease_s=120), asyncio.Event()
+    assert relay.list_blocked_aggregates() is None
+    running = asyncio.create_task(relay.run_relay(stopping))
+    await wait_until(lambda: relay.list_blocked_aggregates() == ["a"])
+    stopping.set()
+    await asyncio.wait_for(running, 5)
+    assert relay.list_blocked_aggregates() is None
 
 
 async def test_a_row_that_an_operator_deleted_blocks_no_longer(database: FakeDatabase, kafka: FakeKafka) -> None:

@@ -10,12 +10,14 @@ from ingestion.handlers.process_document import DocumentProcessor
 from ingestion.ports.events import Channel, ChannelSignals
 from ingestion.ports.housekeeping import (
     Backfill,
+    BacklogStep,
+    BlobSweep,
+    DocumentCheck,
     EventLogMaintenance,
     OrderMatcher,
     ResultBacklog,
-    SweptUpload,
+    SweptBlob,
     TradeAnnouncements,
-    UnfinishedUploads,
     UnusedPasswords,
 )
 from ingestion.ports.leases import DocumentLeases
@@ -29,6 +31,7 @@ log = get_logger()
 # NOTIFY wakes these loops. The longest pause covers a NOTIFY that was lost, and a clock that was set.
 _LONGEST_PAUSE_S = 5.0
 _SHORTEST_PAUSE_S = 0.05
+_OUTBOX_PAUSE_S = 0.2
 _PAUSE_AFTER_FAILURE_S = 1.0
 _RETENTION_INTERVAL_S = 3600.0
 _BACKLOG_INTERVAL_S = 15.0
@@ -111,16 +114,19 @@ async def run_trade_announcements(
 
 
 async def run_result_backlog(backlog: ResultBacklog, signals: ChannelSignals, stopping: asyncio.Event) -> None:
-    """Write the results of documents with very many attachments, some at a time. Several instances take turns."""
+    """Write the results of documents with very many attachments, some at a time, as Kafka takes them."""
     while not stopping.is_set():
-        seen = signals.count_signals(Channel.RESULTS_WAITING)
+        seen, pause_s = signals.count_signals(Channel.RESULTS_WAITING), _LONGEST_PAUSE_S
         try:
-            if await backlog.write_some():
+            step = await backlog.write_some()
+            if step is BacklogStep.WRITTEN:
                 continue
+            if step is BacklogStep.OUTBOX_FULL:
+                pause_s = _OUTBOX_PAUSE_S  # nobody signals that Kafka took some
         except Retryable as error:
             # Postgres is away; the results are written when it is back.
             log.warning("result_backlog_deferred", reason=str(error))
-        await signals.wait_for_signal(Channel.RESULTS_WAITING, beyond=seen, timeout_s=_LONGEST_PAUSE_S)
+        await signals.wait_for_signal(Channel.RESULTS_WAITING, beyond=seen, timeout_s=pause_s)
 
 
 async def run_order_matching(matcher: OrderMatcher, signals: ChannelSignals, stopping: asyncio.Event) -> None:
@@ -161,21 +167,33 @@ async def run_event_retention(events: EventLogMaintenance, keep: timedelta, stop
         await wait_for_event(stopping, _RETENTION_INTERVAL_S)
 
 
-async def run_upload_sweep(uploads: UnfinishedUploads, stopping: asyncio.Event) -> None:
-    """Delete what uploads left in the blob store that were cut off, once an hour."""
+async def run_blob_sweep(sweep: BlobSweep, stopping: asyncio.Event) -> None:
+    """Delete what uploads that were cut off, and duplicates, left in the blob store, once an hour."""
     while not stopping.is_set():
         failed_in_a_row = 0
         try:
             # A store that is away, or deletes nothing, is not asked for each blob.
             while not stopping.is_set() and failed_in_a_row < _MAX_FAILURES_IN_A_ROW:
-                swept = await uploads.sweep_upload()
+                swept = await sweep.sweep_blob()
                 if swept is None:
                     break
-                failed_in_a_row = failed_in_a_row + 1 if swept is SweptUpload.POSTPONED else 0
+                failed_in_a_row = failed_in_a_row + 1 if swept is SweptBlob.POSTPONED else 0
         except Retryable as error:
             # Postgres is away; the next round deletes what this one did not.
-            log.warning("upload_sweep_deferred", reason=str(error))
+            log.warning("blob_sweep_deferred", reason=str(error))
         await wait_for_event(stopping, _RETENTION_INTERVAL_S)
+
+
+async def run_document_check(check: DocumentCheck, stopping: asyncio.Event) -> None:
+    """Write what workers of an earlier release left out of the documents that they changed."""
+    while not stopping.is_set():
+        try:
+            while not stopping.is_set() and await check.check_changes():
+                pass
+        except Retryable as error:
+            # Postgres is away; the next round goes on where this one stopped.
+            log.warning("document_check_deferred", reason=str(error))
+        await wait_for_event(stopping, _BACKFILL_INTERVAL_S)
 
 
 async def run_backfill(backfill: Backfill, stopping: asyncio.Event) -> None:

@@ -18,7 +18,8 @@ async def pool(postgres_url: str) -> AsyncIterator[asyncpg.Pool]:
         await pool.execute(
             "truncate ingestion.document, ingestion.intake, ingestion.document_event, ingestion.event_ticket, "
             "ingestion.outbox, ingestion.trade, ingestion.shared_key, ingestion.shared_document cascade; "
-            "update ingestion.document_event_head set last_seq = 0, deleted_seq = 0"
+            "update ingestion.document_event_head set last_seq = 0, deleted_seq = 0; "
+            "update ingestion.document_check set checked_seq = 0"
         )
         yield pool
 

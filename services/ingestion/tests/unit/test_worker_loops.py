@@ -12,7 +12,7 @@ from ingestion import worker_loops
 from ingestion.adapters.notify_listener import NotifyListener
 from ingestion.domain.lanes import Lane, LaneSchedule
 from ingestion.ports.events import Channel
-from ingestion.ports.housekeeping import SweptUpload
+from ingestion.ports.housekeeping import BacklogStep, SweptBlob
 from mailroom_common.errors import Unavailable
 
 
@@ -137,9 +137,6 @@ class ChangedTrades:
     async def match_next(self) -> bool:
         return self._answer()
 
-    async def write_some(self) -> bool:
-        return self._answer()
-
     def _answer(self) -> bool:
         answer = self.answers.pop(0)
         if not self.answers:
@@ -154,7 +151,6 @@ class ChangedTrades:
     [
         (worker_loops.run_trade_announcements, Channel.TRADES_CHANGED),
         (worker_loops.run_order_matching, Channel.TRADES_CHANGED),
-        (worker_loops.run_result_backlog, Channel.RESULTS_WAITING),
     ],
 )
 async def test_what_changed_is_worked_off_until_none_is_left_and_after_a_failure(loop: Any, channel: Channel) -> None:
@@ -165,6 +161,59 @@ async def test_what_changed_is_worked_off_until_none_is_left_and_after_a_failure
         await heard.signal_channel(channel)
         await asyncio.sleep(0)
     await asyncio.wait_for(running, 5)
+
+
+async def test_a_backlog_of_results_goes_on_soon_after_the_outbox_was_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody signals that Kafka took some of them."""
+    stopping, paused = asyncio.Event(), list[float]()
+    steps: list[BacklogStep | Exception] = [
+        BacklogStep.WRITTEN,
+        BacklogStep.OUTBOX_FULL,
+        BacklogStep.NOTHING,
+        Unavailable("Postgres"),
+    ]
+
+    class Backlog:
+        async def write_some(self) -> BacklogStep:
+            step = steps.pop(0)
+            if isinstance(step, Exception):
+                raise step
+            return step
+
+    class Signals:
+        def count_signals(self, _channel: Channel) -> int:
+            return 0
+
+        async def wait_for_signal(self, channel: Channel, *, beyond: int, timeout_s: float) -> None:
+            assert (channel, beyond) == (Channel.RESULTS_WAITING, 0)
+            paused.append(timeout_s)
+            if not steps:
+                stopping.set()
+
+    await asyncio.wait_for(worker_loops.run_result_backlog(Backlog(), Signals(), stopping), 5)
+    full, *others = paused
+    assert full < 1
+    assert others == [5.0, 5.0]
+
+
+async def test_the_log_of_changes_is_checked_batch_by_batch_and_after_a_failure(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(worker_loops, "_BACKFILL_INTERVAL_S", 0.0)
+    stopping = asyncio.Event()
+    answers: list[Any] = [True, Unavailable("Postgres"), True, False]
+
+    class Check:
+        async def check_changes(self) -> bool:
+            answer = answers.pop(0)
+            if not answers:
+                stopping.set()
+            if isinstance(answer, Exception):
+                raise answer
+            return bool(answer)
+
+    await asyncio.wait_for(worker_loops.run_document_check(Check(), stopping), 5)
+    assert answers == []
 
 
 async def test_old_events_are_deleted_batch_by_batch() -> None:
@@ -222,17 +271,17 @@ async def test_backlog_stays_as_reported_while_postgres_is_away() -> None:
 
 
 async def test_a_store_that_deletes_no_upload_is_not_asked_for_each() -> None:
-    stopping, sweeps = asyncio.Event(), [SweptUpload.POSTPONED] * 9 + [SweptUpload.DELETED] + [None]
+    stopping, sweeps = asyncio.Event(), [SweptBlob.POSTPONED] * 9 + [SweptBlob.DELETED] + [None]
     asked = 0
 
     class Uploads:
-        async def sweep_upload(self) -> SweptUpload | None:
+        async def sweep_blob(self) -> SweptBlob | None:
             nonlocal asked
             asked += 1
-            return sweeps.pop(0) if sweeps else SweptUpload.POSTPONED
+            return sweeps.pop(0) if sweeps else SweptBlob.POSTPONED
 
     for _ in range(2):
-        sweeping = asyncio.create_task(worker_loops.run_upload_sweep(Uploads(), stopping))
+        sweeping = asyncio.create_task(worker_loops.run_blob_sweep(Uploads(), stopping))
         await asyncio.sleep(0)  # none of these sweeps waits: it rests by now
         stopping.set()
         await sweeping

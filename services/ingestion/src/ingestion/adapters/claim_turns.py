@@ -15,7 +15,7 @@ _WAKE_DUE = """
     update ingestion.document set is_resting = false
     where document_id in (
         select document_id from ingestion.document where is_resting and next_attempt_at <= now()
-        order by next_attempt_at limit $1 for update skip locked)
+        order by next_attempt_at limit $1 for no key update skip locked)
 """
 # Steps from one doc source with claimable documents to the next by the index, and no further than to the first that has
 # a due one: Postgres evaluates a recursive query only as far as it is read. What does not rest is due, but for what was

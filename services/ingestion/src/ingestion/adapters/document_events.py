@@ -1,16 +1,24 @@
-"""The log of document events in Postgres: numbering, retention, and reading on from a number."""
+"""The log of document events in Postgres: writing, numbering, retention, and reading on from a number."""
 
 from datetime import timedelta
+from typing import Any
 
 import asyncpg
 
 from ingestion.adapters.bounded_rows import fetch_bounded
+from ingestion.adapters.document_search import LEDGER_STATES, POSSIBLE_DUPLICATES, index_document
+from ingestion.domain.views import build_document_view
 from ingestion.ports.events import Channel, EventLogRange, NumberedEvent
-from mailroom_common.postgres import acquire_session, open_transaction
+from mailroom_common.postgres import DatabaseSession, acquire_session, open_transaction
 
 _BATCH = 500
 _MAX_BATCH_BYTES = 1024 * 1024  # of those that a stream reads at once
 
+_INSERT = "insert into ingestion.document_event (tenant_id, document_id, document) values ($1, $2, $3)"
+# What its view has of other tables.
+_FIND_RELATED = f"""
+    select {POSSIBLE_DUPLICATES}, {LEDGER_STATES} from ingestion.document where document_id = $1
+"""  # noqa: S608  # ours
 # The lock on the head is what makes numbers rise in the order in which rows can be seen: the next transaction that
 # gives numbers begins to read when this one has committed.
 _LOCK_HEAD = "select last_seq from ingestion.document_event_head for update"
@@ -81,3 +89,12 @@ class PgEventLog:
         # Held until its reader has taken it, for each reader.
         rows, _ = await fetch_bounded(self._pool, _LIST_AFTER, tenant_id, after, limit, max_bytes=_MAX_BATCH_BYTES)
         return [NumberedEvent(row["seq"], row["document"]) for row in rows]
+
+
+async def append_document_event(conn: DatabaseSession, document: Any) -> None:
+    """Record a change of a document, and what it is found by from then on, in the transaction that made it."""
+    await index_document(conn, document)
+    (related,) = await conn.fetch(_FIND_RELATED, document["document_id"])
+    view = build_document_view({**dict(document), **dict(related)})
+    await conn.execute(_INSERT, document["tenant_id"], document["document_id"], view)
+    await conn.execute("select pg_notify($1, '')", Channel.EVENT_UNNUMBERED.value)

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from ingestion.adapters.intakes import read_outcome
+from ingestion.adapters.document_rows import read_outcome
 from ingestion.domain.document import DocumentOutcome
 from ingestion.domain.reasons import read_stored_reason
 from ingestion.domain.review import Decision, HistoryKind, Review

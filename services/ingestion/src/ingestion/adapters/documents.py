@@ -56,7 +56,7 @@ class PgDocumentCatalog:
     async def _list_matches(self, tenant_id: str, matches: WordMatches) -> tuple[list[dict[str, Any]], int | None]:
         statement, values = build_selection(tenant_id, matches.positions)
         rows, is_cut = await fetch_bounded(self._pool, statement, *values)
-        return [build_document_view(dict(row)) for row in rows], rows[-1]["seq"] if is_cut else matches.rest
+        return [build_document_view(dict(row)) for row in rows], rows[-1]["seq"] if is_cut else matches.next_before
 
     async def find_document(self, tenant_id: str, document_id: str) -> dict[str, Any] | None:
         async with acquire_session(self._pool) as conn:

@@ -54,6 +54,19 @@ async def write_duplicate_key(conn: DatabaseSession, document: Any, key: str | N
             await conn.execute(_ADD_DOCUMENT, tenant_id, seq)
 
 
+async def list_sharing_documents(conn: DatabaseSession, document: Any) -> None:
+    """Have the documents that share this one's key listed, or it not where none does. `document` is the row as it
+    is, under its lock: a worker of an earlier release may have written its key, and knows of no list."""
+    key, tenant_id, seq = document["duplicate_key"], document["tenant_id"], document["seq"]
+    if key is not None:
+        await conn.execute(_LOCK_KEY, tenant_id, key)
+        if await _is_shared(conn, tenant_id, key):
+            await conn.execute(_ADD_KEY, tenant_id, key)
+            await conn.execute(_ADD_DOCUMENTS, tenant_id, key)
+            return
+    await conn.execute(_REMOVE_DOCUMENT, tenant_id, seq)
+
+
 async def _is_shared(conn: DatabaseSession, tenant_id: str, key: str) -> bool:
     """Whether several documents have it."""
     return bool(await conn.fetchval(_COUNT, tenant_id, key) > 1)

@@ -6,26 +6,20 @@ from typing import Any
 
 import asyncpg
 
-from ingestion.adapters.document_search import LEDGER_STATES, POSSIBLE_DUPLICATES, index_document
-from ingestion.adapters.trade_ledger import read_ledger_states
+from ingestion.adapters.document_events import append_document_event
+from ingestion.adapters.document_results import append_result
 from ingestion.domain.document import (
     FINAL_STATUSES,
     AttachmentId,
     DocumentAttachment,
-    DocumentId,
-    DocumentOutcome,
 )
 from ingestion.domain.lanes import Lane
-from ingestion.domain.reasons import read_stored_reason
-from ingestion.domain.result import build_result
-from ingestion.domain.views import build_document_view
 from ingestion.ports.events import Channel
-from ingestion.ports.intake import SuperfluousBlob
+from ingestion.ports.intake import DuplicateBlob
 from mailroom_common.errors import Rejected
 from mailroom_common.events import AttachmentStored, ResultStatus
 from mailroom_common.outbox import Outbox
-from mailroom_common.postgres import DatabaseSession, open_transaction
-from mailroom_common.topics import INGESTION_RESULTS
+from mailroom_common.postgres import DatabaseSession, acquire_session, open_transaction
 
 _INSERT_DOCUMENT = """
     insert into ingestion.document (document_id, tenant_id, doc_source_id, profile, content_sha256, content_type,
@@ -55,10 +49,24 @@ _FIND_INTAKE = """
         where attachment_id = $1
     ) as known on true
 """
-_INSERT_EVENT = "insert into ingestion.document_event (tenant_id, document_id, document) values ($1, $2, $3)"
-_FIND_OTHERS = f"""
-    select {POSSIBLE_DUPLICATES}, {LEDGER_STATES} from ingestion.document where document_id = $1
-"""  # noqa: S608  # ours
+# In the transaction that records the duplicate: whoever deletes its blob at once deletes this row too.
+_REMEMBER_DUPLICATE = """
+    insert into ingestion.undeleted_duplicate (attachment_id, next_attempt_at) values ($1, now() + interval '1 hour')
+    on conflict do nothing
+"""
+_FORGET_DUPLICATE = "delete from ingestion.undeleted_duplicate where attachment_id = $1"
+_CLAIM_DUPLICATE = """
+    update ingestion.undeleted_duplicate set next_attempt_at = now() + interval '1 day'
+    where attachment_id = (
+        select attachment_id from ingestion.undeleted_duplicate where next_attempt_at <= now()
+        order by next_attempt_at limit 1 for update skip locked)
+    returning attachment_id
+"""
+_FIND_DUPLICATE = """
+    select attachment_id, intake.tenant_id, intake.doc_source_id, content_sha256, uploaded_blob_key as key,
+           blob_key as kept_key
+    from ingestion.intake join ingestion.document using (document_id) where attachment_id = $1
+"""
 
 
 class PgIntakeStore:
@@ -67,7 +75,17 @@ class PgIntakeStore:
         self._outbox = outbox
         self._clock = clock
 
-    async def record_attachment(self, stored: AttachmentStored, lane: Lane = Lane.LIVE) -> SuperfluousBlob | None:
+    async def claim_duplicate(self) -> DuplicateBlob | None:
+        async with open_transaction(self._pool) as conn:
+            attachment_id = await conn.fetchval(_CLAIM_DUPLICATE)
+            row = await conn.fetchrow(_FIND_DUPLICATE, attachment_id)
+        return None if row is None else DuplicateBlob(**row)
+
+    async def forget_duplicate(self, attachment_id: str) -> None:
+        async with acquire_session(self._pool) as conn:
+            await conn.execute(_FORGET_DUPLICATE, attachment_id)
+
+    async def record_attachment(self, stored: AttachmentStored, lane: Lane = Lane.LIVE) -> DuplicateBlob | None:
         attachment = build_attachment(stored)
         async with open_transaction(self._pool) as conn:
             known = await conn.fetchrow(_FIND_INTAKE, attachment.attachment_id, stored.doc_source_id)
@@ -76,12 +94,12 @@ class PgIntakeStore:
                 raise Rejected(f"doc source {stored.doc_source_id} belongs to another tenant than its record says")
             if known["kept_key"] is not None:
                 # It came before, and all was done but perhaps the removal of its blob, which follows the commit. Its
-                # result is told again: where the database was restored, the earlier one may have come to sync-engine
-                # before the message that it is for.
+                # result is published again: where the database was restored, the earlier one may have come to
+                # sync-engine before the message that it is for.
                 document = await conn.fetchrow(_LOCK_KNOWN_DOCUMENT, known["document_id"])
                 if document is not None and ResultStatus(document["status"]) in FINAL_STATUSES:
                     await self._append_result(conn, document, attachment)
-                return _superfluous_blob(known["uploaded_blob_key"], known["kept_key"])
+                return await _remember_duplicate(conn, stored, known["uploaded_blob_key"], known["kept_key"])
             created = await self._insert_document(conn, stored, attachment, lane)
             document = created or await conn.fetchrow(_LOCK_DOCUMENT, stored.doc_source_id, stored.content_sha256)
             if document is None or not await _insert_intake(conn, attachment, document["document_id"]):
@@ -96,7 +114,7 @@ class PgIntakeStore:
                 # New mail waits for this document now, and not behind the rest of a first sync.
                 await conn.execute(_MOVE_TO_LIVE_LANE, document["document_id"])
                 await conn.execute("select pg_notify($1, '')", Channel.DOCUMENT_DUE.value)
-            return _superfluous_blob(attachment.uploaded_blob_key, document["blob_key"])
+            return await _remember_duplicate(conn, stored, attachment.uploaded_blob_key, document["blob_key"])
 
     async def _insert_document(
         self, conn: DatabaseSession, stored: AttachmentStored, attachment: DocumentAttachment, lane: Lane
@@ -116,45 +134,9 @@ class PgIntakeStore:
         )
 
     async def _append_result(self, conn: DatabaseSession, document: Any, attachment: DocumentAttachment) -> None:
-        event = build_result(
-            attachment_id=attachment.attachment_id,
-            document_id=DocumentId(document["document_id"]),
-            message_id=attachment.message_id,
-            tenant_id=attachment.tenant_id,
-            doc_source_id=attachment.doc_source_id,
-            outcome=read_outcome(document),
-            ledger_states=await read_ledger_states(conn, document),
-            number=document["result_number"],
-            attempt=document["attempts"],
-            occurred_at=self._clock(),
+        await append_result(
+            conn, self._outbox, document, attachment.attachment_id, attachment.message_id, self._clock()
         )
-        await self._outbox.append_record(
-            conn, INGESTION_RESULTS, document["document_id"], event, aggregate=document["document_id"]
-        )
-
-
-async def append_document_event(conn: DatabaseSession, document: Any) -> None:
-    """Record a change of a document, and what it is found by from then on, in the transaction that made it."""
-    await index_document(conn, document)
-    (others,) = await conn.fetch(_FIND_OTHERS, document["document_id"])
-    view = build_document_view({**dict(document), **dict(others)})
-    await conn.execute(_INSERT_EVENT, document["tenant_id"], document["document_id"], view)
-    await conn.execute("select pg_notify($1, '')", Channel.EVENT_UNNUMBERED.value)
-
-
-def read_outcome(document: Any) -> DocumentOutcome:
-    """The outcome that a final document's row describes."""
-    skip_reason = document["skip_reason"]
-    reason = skip_reason or document["review_reason"]
-    return DocumentOutcome(
-        status=ResultStatus(document["status"]),
-        reason=None if reason is None else read_stored_reason(reason, is_skipped=skip_reason is not None),
-        document_type=document["document_type"],
-        extraction=document["extraction"],
-        confidence=document["confidence"],
-        reader=document["reader"],
-        archive_path=None if document["is_archive_path_reserved"] else document["archive_path"],
-    )
 
 
 def build_attachment(stored: AttachmentStored) -> DocumentAttachment:
@@ -205,5 +187,17 @@ async def _insert_intake(conn: DatabaseSession, attachment: DocumentAttachment, 
     return inserted is not None
 
 
-def _superfluous_blob(blob_key: str, kept_key: str) -> SuperfluousBlob | None:
-    return None if blob_key == kept_key else SuperfluousBlob(blob_key, kept_key)
+async def _remember_duplicate(
+    conn: DatabaseSession, stored: AttachmentStored, blob_key: str, kept_key: str
+) -> DuplicateBlob | None:
+    if blob_key == kept_key:
+        return None
+    await conn.execute(_REMEMBER_DUPLICATE, stored.attachment_id)
+    return DuplicateBlob(
+        attachment_id=stored.attachment_id,
+        tenant_id=stored.tenant_id,
+        doc_source_id=stored.doc_source_id,
+        content_sha256=stored.content_sha256,
+        key=blob_key,
+        kept_key=kept_key,
+    )

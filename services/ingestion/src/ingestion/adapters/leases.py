@@ -1,33 +1,31 @@
-"""Leases on documents in Postgres: claimed by `for update skip locked`, held by a token, taken over once they end."""
+"""Leases on documents in Postgres: claimed by `skip locked`, held by a token, taken over once they end."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any
 from uuid import UUID, uuid4
 
 import asyncpg
 
 from ingestion.adapters.claim_turns import ClaimTurns
+from ingestion.adapters.document_events import append_document_event
 from ingestion.adapters.document_evidence import write_evidence
 from ingestion.adapters.document_history import keep_current_version, keep_proposal
 from ingestion.adapters.document_passwords import find_password, forget_used_passwords
 from ingestion.adapters.document_results import append_results
-from ingestion.adapters.intakes import append_document_event, read_outcome
+from ingestion.adapters.document_rows import read_attachment, read_outcome
 from ingestion.adapters.rereads import request_reread
 from ingestion.adapters.supplier_accounts import check_supplier_account
 from ingestion.adapters.trade_ledger import check_summed_trades, record_trades
 from ingestion.domain.archive import is_archived
 from ingestion.domain.document import (
     FINAL_STATUSES,
-    AttachmentId,
-    DocumentAttachment,
     DocumentId,
     DocumentLease,
     DocumentOutcome,
 )
 from ingestion.domain.lanes import Lane
-from ingestion.domain.reasons import ReviewReason
+from ingestion.domain.routing import SETTLED_BY_EARLIER
 from ingestion.ports.events import Channel
 from mailroom_common.events import Profile, ResultStatus
 from mailroom_common.outbox import Outbox
@@ -35,8 +33,9 @@ from mailroom_common.postgres import DatabaseSession, acquire_session, open_tran
 from mailroom_common.tokens.sealing import SealingKeys
 
 # A claimed document is claimable again when its lease has ended, which is what a crash leaves behind. `skip locked`:
-# claims at the same moment take different documents, and none waits for a document that is being finished. A final
-# document that is read again keeps its status, and the time of its last change.
+# claims at the same moment take different documents, and none waits for a document that is being finished. No lock on
+# its key: a document to which another attachment is being added is claimed all the same. A final document that is read
+# again keeps its status, and the time of its last change.
 _CLAIM = """
     update ingestion.document
     set status = case when status = 'pending' then 'processing' else status end,
@@ -47,7 +46,7 @@ _CLAIM = """
         where is_backfill = $3 and next_attempt_at <= now(){of_source}
         order by next_attempt_at
         limit 1
-        for update skip locked
+        for no key update skip locked
     )
     returning *
 """
@@ -148,7 +147,7 @@ class PgDocumentLeases:
                 content_sha256=document["content_sha256"],
                 content_type=document["content_type"],
                 blob_key=document["blob_key"],
-                first_attachment=_read_attachment(first),
+                first_attachment=read_attachment(first),
                 former=read_outcome(document) if is_reread else None,
                 password=password,
                 is_decided=document["review_decision"] is not None,
@@ -187,7 +186,7 @@ class PgDocumentLeases:
                 if not is_same:
                     await keep_proposal(conn, held, outcome)
                 outcome = replace(former, archive_path=former.archive_path or outcome.archive_path)
-            elif not is_same or outcome.reason is ReviewReason.IBAN_NOT_ON_PAGE:
+            elif not is_same or outcome.reason in SETTLED_BY_EARLIER:
                 outcome = await check_supplier_account(conn, held["tenant_id"], outcome, former=former)
                 outcome = await check_summed_trades(conn, held, outcome, former)
             # Read again to the same outcome: each result is repeated as it was, with the same event id, and nothing
@@ -250,23 +249,3 @@ class PgDocumentLeases:
 
 def _needs_copy(lease: DocumentLease, outcome: DocumentOutcome) -> bool:
     return outcome.archive_path is None and is_archived(lease.profile, outcome, lease.content_type)
-
-
-def _read_attachment(row: Any) -> DocumentAttachment:
-    return DocumentAttachment(
-        attachment_id=AttachmentId(row["attachment_id"]),
-        tenant_id=row["tenant_id"],
-        doc_source_id=row["doc_source_id"],
-        provider=row["provider"],
-        message_id=row["message_id"],
-        internet_message_id=row["internet_message_id"],
-        part_path=row["part_path"],
-        filename=row["filename"],
-        detected_content_type=row["detected_content_type"],
-        size_bytes=row["size_bytes"],
-        uploaded_blob_key=row["uploaded_blob_key"],
-        sender_address=row["sender_address"],
-        subject=row["subject"],
-        received_at=row["received_at"],
-        folder=row["folder"],
-    )

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import orjson
 
-from ingestion.adapters.reader_runner import ReaderRunner
+from ingestion.adapters.reader_runner import ReaderRunner, require_agreed
 from ingestion.adapters.template_reader import LocalTemplateReader
 from ingestion.domain.evidence import MAX_BOXES, EvidenceBox
 from ingestion.domain.invoice import DOCUMENT_TYPES, Invoice, InvoiceLine
@@ -95,44 +95,40 @@ class LocalNoteReader:
         )
 
 
-# Our readers answer in one shape. Where an answer has another, its process was taken over by the file: what is not
-# refused here is stored and shown.
-
-
 def _decode_transcript(answer: Any) -> Transcript:
     transcript = Transcript.from_json(answer)
-    _require(isinstance(transcript.content_type, str) and isinstance(transcript.pages, int))
-    _require(transcript.e_invoice is None or isinstance(transcript.e_invoice, dict))
+    require_agreed(isinstance(transcript.content_type, str) and isinstance(transcript.pages, int))
+    require_agreed(transcript.e_invoice is None or isinstance(transcript.e_invoice, dict))
     orjson.dumps(transcript.e_invoice)  # the next reader is given it
-    _require(all(isinstance(cell.text, str) for line in transcript.lines for cell in line.cells))
+    require_agreed(all(isinstance(cell.text, str) for line in transcript.lines for cell in line.cells))
     pages = (*transcript.pictured_pages, *transcript.part_starts)
-    _require(all(isinstance(page, int) and page >= 0 for page in pages))
+    require_agreed(all(isinstance(page, int) and page >= 0 for page in pages))
     return transcript
 
 
 def _decode_classification(answer: Any) -> Classification:
     document_type = answer["document_type"]
-    _require(document_type is None or document_type in DOCUMENT_TYPES)
-    return Classification(document_type, _decode_share(answer["confidence"]))
+    require_agreed(document_type is None or document_type in DOCUMENT_TYPES)
+    return Classification(document_type, _decode_confidence(answer["confidence"]))
 
 
 def _decode_extraction(answer: Any) -> Extraction:
     fields, doubts = dict(answer["extraction"]), answer["doubts"]
     page_values = fields.pop("page_values", {})
-    _require(answer["document_type"] in DOCUMENT_TYPES and _is_short_text(answer["reader"]))
-    _require(isinstance(doubts, list) and all(map(_is_short_text, doubts)))
+    require_agreed(answer["document_type"] in DOCUMENT_TYPES and _is_short_text(answer["reader"]))
+    require_agreed(isinstance(doubts, list) and all(map(_is_short_text, doubts)))
     lines = fields["lines"]
-    _require(fields.keys() == _INVOICE_FIELDS and isinstance(lines, list))
-    _require(all(line.keys() == _LINE_FIELDS for line in lines))
-    _require(page_values.keys() <= _INVOICE_FIELDS)
+    require_agreed(fields.keys() == _INVOICE_FIELDS and isinstance(lines, list))
+    require_agreed(all(line.keys() == _LINE_FIELDS for line in lines))
+    require_agreed(page_values.keys() <= _INVOICE_FIELDS)
     values = [value for part in ({**fields, "lines": None}, page_values, *lines) for value in part.values()]
-    _require(all(value is None or isinstance(value, str) for value in values))
+    require_agreed(all(value is None or isinstance(value, str) for value in values))
     # Routing asks this too, and must not fail then.
     Invoice.from_json(fields).totals_add_up()
     return Extraction(
         answer["document_type"],
         answer["extraction"],
-        _decode_share(answer["confidence"]),
+        _decode_confidence(answer["confidence"]),
         answer["reader"],
         tuple(doubts),
         _decode_review_reason(answer["review_reason"]),
@@ -146,24 +142,23 @@ def _decode_review_reason(value: Any) -> ReviewReason | None:
 
 def _decode_note_type(answer: Any) -> Classification:
     document_type = answer["document_type"]
-    _require(document_type is None or document_type in TRADE_DOCUMENT_TYPES)
-    return Classification(document_type, _decode_share(answer["confidence"]))
+    require_agreed(document_type is None or document_type in TRADE_DOCUMENT_TYPES)
+    return Classification(document_type, _decode_confidence(answer["confidence"]))
 
 
 def _decode_trades(answer: Any) -> Extraction:
     fields, doubts = dict(answer["extraction"]), answer["doubts"]
-    _require(answer["document_type"] in TRADE_DOCUMENT_TYPES and _is_short_text(answer["reader"]))
-    _require(isinstance(doubts, list) and all(map(_is_short_text, doubts)))
-    _require(fields.keys() == {"trades"} and isinstance(fields["trades"], list))
+    require_agreed(answer["document_type"] in TRADE_DOCUMENT_TYPES and _is_short_text(answer["reader"]))
+    require_agreed(isinstance(doubts, list) and all(map(_is_short_text, doubts)))
+    require_agreed(fields.keys() == {"trades"} and isinstance(fields["trades"], list))
     for trade in fields["trades"]:
-        _require(trade.keys() == set(TRADE_FIELDS) and isinstance(trade["is_cancellation"], bool))
-        _require(all(value is None or isinstance(value, str | bool) for value in trade.values()))
+        require_agreed(trade.keys() == set(TRADE_FIELDS) and isinstance(trade["is_cancellation"], bool))
+        require_agreed(all(value is None or isinstance(value, str | bool) for value in trade.values()))
         Trade.from_json(trade).adds_up()  # routing asks this too, and must not fail then
-    share = _decode_share(answer["confidence"])
     return Extraction(
         answer["document_type"],
         fields,
-        share,
+        _decode_confidence(answer["confidence"]),
         answer["reader"],
         tuple(doubts),
         _decode_review_reason(answer["review_reason"]),
@@ -172,22 +167,17 @@ def _decode_trades(answer: Any) -> Extraction:
 
 
 def _decode_boxes(answer: Any) -> tuple[EvidenceBox, ...]:
-    _require(len(answer["boxes"]) <= MAX_BOXES)
+    require_agreed(len(answer["boxes"]) <= MAX_BOXES)
     boxes = tuple(map(EvidenceBox.from_list, answer["boxes"]))
-    _require(all(box.field.rpartition(".")[2] in _FIELDS_WITH_BOXES for box in boxes))
+    require_agreed(all(box.field.rpartition(".")[2] in _FIELDS_WITH_BOXES for box in boxes))
     return boxes
 
 
-def _decode_share(value: Any) -> float:
-    share = float(value)
-    _require(0 <= share <= 1)
-    return share
+def _decode_confidence(value: Any) -> float:
+    confidence = float(value)
+    require_agreed(0 <= confidence <= 1)
+    return confidence
 
 
 def _is_short_text(value: Any) -> bool:
     return isinstance(value, str) and len(value) <= _MAX_NAME_CHARACTERS
-
-
-def _require(is_as_agreed: bool) -> None:
-    if not is_as_agreed:
-        raise ValueError("our readers do not answer so")

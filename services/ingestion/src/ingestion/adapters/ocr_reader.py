@@ -1,13 +1,14 @@
 """OCR in processes of its own, as confined as those that read text, with the models loaded and other limits."""
 
-import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from contextlib import AbstractAsyncContextManager
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
+from ingestion.adapters.pool_on_demand import PoolOnDemand
+from ingestion.adapters.reader_runner import require_agreed
 from ingestion.domain.ocr import ReadPages, add_read_pages, plan_reading
 from ingestion.domain.ocr_turns import OCRTurns
 from ingestion.domain.page_orientation import PageOrientation
@@ -35,21 +36,18 @@ class OCRReader:
         cpu_s: float,
         wall_s: float,
     ) -> None:
-        self._open_pool = open_pool
+        self._pool = PoolOnDemand(open_pool)
         self._max_pages = max_pages
         self._cpu_s = cpu_s
         self._wall_s = wall_s
         self._languages = languages
         self._turns = OCRTurns(processes, time.monotonic)
-        self._pool: ParserPool | None = None
-        self._opening = asyncio.Lock()
-        self._opened = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._opened.aclose()
+        await self._pool.close()
 
     async def read_pictures(
         self, file: Path, transcript: Transcript, *, password: str | None = None, queue: str = ""
@@ -69,7 +67,7 @@ class OCRReader:
                 yield add_read_pages(transcript, read)
 
     async def _read_pages(self, file: Path, pages: list[int], password: str | None, share: float) -> ReadPages:
-        pool = await self._find_pool()
+        pool = await self._pool.find_pool()
         time_for_pages = {"cpu_s": self._cpu_s * share, "wall_s": self._wall_s * share}
         return await pool.run_reader(
             "ingestion.readers.ocr:read_pictured_pages",
@@ -77,12 +75,6 @@ class OCRReader:
             partial(_decode_pages, asked=frozenset(pages)),
             arguments={"pages": pages, "languages": [*self._languages], "password": password, **time_for_pages},
         )
-
-    async def _find_pool(self) -> ParserPool:
-        async with self._opening:
-            if self._pool is None:
-                self._pool = await self._opened.enter_async_context(self._open_pool())
-            return self._pool
 
 
 def _decode_pages(answer: Any, asked: frozenset[int]) -> ReadPages:
@@ -107,8 +99,8 @@ def _decode_page(page: Any, pages: frozenset[int]) -> int:
 def _decode_line(page: Any, top: Any, height: Any, cells: Any, *, pages: frozenset[int]) -> TextLine:
     decoded = []
     for text, left, right, confidences in cells:
-        if not all(0 <= confidence <= 1 for confidence in confidences) or len(confidences) != len(text.split()):
-            raise ValueError("our reader does not answer so")
+        require_agreed(all(0 <= confidence <= 1 for confidence in confidences))
+        require_agreed(len(confidences) == len(text.split()))
         each = tuple(min(float(confidence), _MAX_CERTAIN) for confidence in confidences)
         decoded.append(TextCell(text, float(left), float(right), min(each, default=0.0), each))
     return TextLine(_decode_page(page, pages), float(top), float(height), tuple(decoded))

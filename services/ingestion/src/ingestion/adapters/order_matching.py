@@ -1,7 +1,7 @@
 """Matching of pending orders and trades in Postgres, security by security, after either of them changed."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -14,10 +14,11 @@ from ingestion.domain.order_matching import (
     OrderMatch,
     OrderTolerances,
     match_orders,
+    sum_executions,
 )
-from ingestion.domain.pending_order import PendingOrder, find_order_state
-from ingestion.domain.trade import Direction
-from ingestion.domain.trade_ledger import TradeState, read_stored_trade
+from ingestion.domain.pending_order import PendingOrder
+from ingestion.domain.trade import Direction, read_stored_trade
+from ingestion.domain.trade_ledger import TradeState
 from mailroom_common.errors import Retryable
 from mailroom_common.logs import get_logger
 from mailroom_common.postgres import DatabaseSession, acquire_session, open_transaction
@@ -145,7 +146,8 @@ class PgOrderMatcher:
         # A second of work where a security has very many: other documents are read meanwhile.
         matched = await asyncio.to_thread(match_orders, orders, trades)
         await conn.executemany(_WRITE_TRADE, [_build_trade_row(row["trade_id"], matched) for row in trade_rows])
-        await conn.executemany(_WRITE_ORDER, list(_build_order_rows(orders, trades, matched)))
+        executions = sum_executions(orders, trades, matched)
+        await conn.executemany(_WRITE_ORDER, [(one.order_id, one.executed, one.state.value) for one in executions])
 
     def _read_trade(self, row: Any) -> ExecutedTrade:
         return ExecutedTrade(
@@ -194,23 +196,9 @@ def _read_order(row: Any, executed: Decimal) -> PendingOrder:
 
 
 def _build_trade_row(trade_id: str, matched: Mapping[str, MatchedTrade]) -> tuple[Any, ...]:
-    """Of a trade that does not count any more nothing is left."""
+    """Where the trade does not count any more, its link to an order is removed."""
     found = matched.get(trade_id)
     if found is None:
         return trade_id, None, None, None
     candidates = list(found.candidates) if found.match is OrderMatch.AMBIGUOUS else None
     return trade_id, found.match.value, found.order_id, candidates
-
-
-def _build_order_rows(
-    orders: Sequence[PendingOrder], trades: Sequence[ExecutedTrade], matched: Mapping[str, MatchedTrade]
-) -> Iterable[tuple[Any, ...]]:
-    by_order: dict[str, list[ExecutedTrade]] = {}
-    for trade in trades:
-        if (order_id := matched[trade.trade_id].order_id) is not None:
-            by_order.setdefault(order_id, []).append(trade)
-    for order in orders:
-        linked = by_order.get(order.order_id, [])
-        executed = order.executed + sum((trade.trade.quantity or Decimal(0) for trade in linked), Decimal(0))
-        slack = max((order.quantity * trade.tolerance.quantity_percent / 100 for trade in linked), default=Decimal(0))
-        yield order.order_id, executed, find_order_state(order, executed, slack).value

@@ -6,13 +6,13 @@ from typing import Any
 
 import orjson
 
-from ingestion.adapters.reader_runner import ReaderRunner
+from ingestion.adapters.reader_runner import ReaderRunner, require_agreed
 from ingestion.domain.invoice import Invoice
 from ingestion.domain.model_answer import PageEvidence
 from ingestion.domain.trade import TRADE_FIELDS, Trade
 from ingestion.domain.transcript import Transcript
 
-_NAMES = frozenset(Invoice().to_json())
+_INVOICE_NAMES = frozenset(Invoice().to_json())
 _TRADE_NAMES = frozenset(TRADE_FIELDS)
 
 
@@ -37,13 +37,11 @@ class ParserPageChecker:
 
 def _decode_unprinted(answer: Any, trades: int) -> list[frozenset[str]]:
     unprinted = [frozenset(names) for names in answer]
-    if len(unprinted) != trades or not all(names <= _TRADE_NAMES for names in unprinted):
-        raise ValueError("our checker does not answer so")
+    require_agreed(len(unprinted) == trades and all(names <= _TRADE_NAMES for names in unprinted))
     return unprinted
 
 
 def _decode_evidence(answer: Any) -> PageEvidence:
     unprinted, ambiguous = frozenset(answer["unprinted"]), frozenset(answer["ambiguous"])
-    if not unprinted | ambiguous <= _NAMES:
-        raise ValueError("our checker does not answer so")
+    require_agreed(unprinted | ambiguous <= _INVOICE_NAMES)
     return PageEvidence(unprinted, ambiguous)

@@ -3,7 +3,7 @@
 import asyncpg
 
 from ingestion.ports.events import Channel
-from ingestion.ports.intake import RereadFilter, RereadPage
+from ingestion.ports.intake import DuplicateBlob, RereadFilter, RereadPage
 from mailroom_common.errors import Rejected
 from mailroom_common.events import AttachmentStored
 from mailroom_common.postgres import DatabaseSession, acquire_session, open_transaction
@@ -74,10 +74,10 @@ class PgRereads:
             await _request(conn, [document_id], replay_id)
             return True
 
-    async def request_from_copy(self, stored: AttachmentStored) -> None:
+    async def request_from_copy(self, copy: DuplicateBlob) -> None:
         async with open_transaction(self._pool) as conn:
-            document_id = await _find_document(conn, stored)
-            await conn.execute(_REQUEST_FROM_COPY, document_id, f"copy-{stored.attachment_id}")
+            document_id = await _find_document(conn, copy)
+            await conn.execute(_REQUEST_FROM_COPY, document_id, f"copy-{copy.attachment_id}")
             await conn.execute("select pg_notify($1, '')", Channel.DOCUMENT_DUE.value)
 
     async def has_content(self, doc_source_id: str, content_sha256: str) -> bool:
@@ -122,7 +122,7 @@ async def _find_window(conn: DatabaseSession, tenant_id: str, after: int) -> tup
     return last, last if window["count"] == _WINDOW else None
 
 
-async def _find_document(conn: DatabaseSession, stored: AttachmentStored) -> str | None:
+async def _find_document(conn: DatabaseSession, stored: AttachmentStored | DuplicateBlob) -> str | None:
     intake = await conn.fetchrow(_FIND_INTAKE, stored.attachment_id)
     if intake is None:
         return None

@@ -8,9 +8,10 @@ from typing import Any
 import asyncpg
 
 from ingestion.adapters.bounded_rows import fetch_bounded
+from ingestion.adapters.document_events import append_document_event
 from ingestion.adapters.document_history import find_newest_reading, insert_decision, keep_current_version
 from ingestion.adapters.document_results import append_results
-from ingestion.adapters.intakes import append_document_event, read_outcome
+from ingestion.adapters.document_rows import read_outcome
 from ingestion.adapters.rereads import request_reread
 from ingestion.adapters.supplier_accounts import check_supplier_account, lock_supplier
 from ingestion.adapters.templates import apply_decision_to_templates

@@ -21,7 +21,7 @@ from ingestion.domain.supplier_accounts import (
 from mailroom_common.events import ResultStatus
 from mailroom_common.postgres import DatabaseSession, open_transaction
 
-_LOCKS = 1_229_073_742  # the first of two numbers: no other lock of ours has two
+_LOCK_SPACE = 1_229_073_742  # the first of two numbers: no other lock of ours has two
 _LOCK = "select pg_advisory_xact_lock($1, $2)"
 
 # From one account to the next by the index, however many documents name it.
@@ -43,15 +43,17 @@ _KEYS = ("supplier_vat_key", "supplier_name_key", "supplier_look_key")
 _KNOWN_BY = {key: _KNOWN.format(key=key, confirmed="") for key in _KEYS}
 _CONFIRMED_BY = {key: _KNOWN.format(key=key, confirmed=" and review_decision = 'confirmed'") for key in _KEYS}
 
+_KEY_COLUMNS = (*_KEYS, "supplier_iban")
+
 _LOCK_UNKEYED = """
     select document_id, extraction from ingestion.document
     where status = 'completed' and supplier_iban is null and extraction ->> 'iban' is not null
-    order by seq limit $1 for update skip locked
+    order by seq limit $1 for no key update skip locked
 """
 _LOCK_WITHOUT_LOOK = """
     select document_id, extraction from ingestion.document
     where supplier_name_key is not null and supplier_look_key is null
-    order by seq limit $1 for update skip locked
+    order by seq limit $1 for no key update skip locked
 """
 _WRITE_KEYS = """
     update ingestion.document
@@ -68,13 +70,13 @@ async def check_supplier_account(
     account = await lock_supplier(conn, tenant_id, outcome)
     if account is None:
         return outcome
-    counts_for_itself = (
+    is_completed_with_it = (
         former is not None
         and former.status is ResultStatus.COMPLETED
         and find_supplier_account(former.extraction) == account
     )
     known = [
-        await _find_known(conn, tenant_id, column, key, account.iban, of_anybody=counts_for_itself)
+        await _find_known(conn, tenant_id, column, key, account.iban, include_unconfirmed=is_completed_with_it)
         for column, key in zip(_KEYS, (account.vat_key, account.name_key, account.look_key), strict=True)
         if key is not None
     ]
@@ -88,7 +90,7 @@ async def lock_supplier(conn: DatabaseSession, tenant_id: str, outcome: Document
     if account is not None and outcome.status is not ResultStatus.SKIPPED:
         # In one order, whichever keys two documents share.
         for number in sorted(set(_list_lock_numbers(tenant_id, account))):
-            await conn.execute(_LOCK, _LOCKS, number)
+            await conn.execute(_LOCK, _LOCK_SPACE, number)
         return account
     return None
 
@@ -101,11 +103,11 @@ def _list_lock_numbers(tenant_id: str, account: SupplierAccount) -> Iterator[int
 
 
 async def _find_known(
-    conn: DatabaseSession, tenant_id: str, column: str, key: str, iban: str, *, of_anybody: bool
+    conn: DatabaseSession, tenant_id: str, column: str, key: str, iban: str, *, include_unconfirmed: bool
 ) -> KnownAccounts:
     """Those that people have confirmed, where there are any: what came first, and was completed without a person, may
     have been sent by anybody in the supplier's name."""
-    for statements in (_KNOWN_BY,) if of_anybody else (_CONFIRMED_BY, _KNOWN_BY):
+    for statements in (_KNOWN_BY,) if include_unconfirmed else (_CONFIRMED_BY, _KNOWN_BY):
         (row,) = await conn.fetch(statements[column], tenant_id, key, iban, MAX_KNOWN_IBANS)
         if row["ibans"]:
             return KnownAccounts(row["has_account"], tuple(row["ibans"]))
@@ -122,12 +124,14 @@ def build_supplier_keys(document: Any) -> tuple[str | None, str | None, str | No
     return account.vat_key, account.name_key, account.look_key, account.iban
 
 
+def has_current_supplier_keys(document: Any) -> bool:
+    return build_supplier_keys(document) == tuple(document[name] for name in _KEY_COLUMNS)
+
+
 async def write_supplier_keys(conn: DatabaseSession, document: Any) -> None:
     """`document` is the row as it is; in the transaction that changed it."""
-    keys = build_supplier_keys(document)
-    names = ("supplier_vat_key", "supplier_name_key", "supplier_look_key", "supplier_iban")
-    if keys != tuple(document[name] for name in names):
-        await conn.execute(_WRITE_KEYS, document["document_id"], *keys)
+    if not has_current_supplier_keys(document):
+        await conn.execute(_WRITE_KEYS, document["document_id"], *build_supplier_keys(document))
 
 
 class PgSupplierBackfill:

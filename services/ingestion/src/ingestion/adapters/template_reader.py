@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from ingestion.adapters.reader_runner import ReaderRunner
+from ingestion.adapters.reader_runner import ReaderRunner, require_agreed
 from ingestion.domain.evidence import MAX_BOXES, EvidenceBox
 from ingestion.domain.invoice import Invoice
 from ingestion.domain.layout_template import (
@@ -74,15 +74,15 @@ def _decode_reading(answer: Any, general: Extraction, templates: Sequence[Stored
     number, fields = answer["number"], dict(answer["extraction"])
     used, disputed = list(answer["used"]), dict(answer["disputed"])
     confidence = float(answer["confidence"])
-    _require(isinstance(number, int) and 0 <= number < len(templates) and 0 <= confidence <= 1)
-    _require(fields.keys() == _INVOICE_FIELDS and set(used) <= set(TEMPLATE_FIELDS) >= disputed.keys())
+    require_agreed(isinstance(number, int) and 0 <= number < len(templates) and 0 <= confidence <= 1)
+    require_agreed(fields.keys() == _INVOICE_FIELDS and set(used) <= set(TEMPLATE_FIELDS) >= disputed.keys())
     # Only what it says is the template's may differ from what the general rules read.
     changed = {name for name in _INVOICE_FIELDS if fields[name] != general.fields[name]}
-    _require(changed <= set(used) and all(isinstance(fields[name], str) for name in used))
-    _require(all(isinstance(value, str) for value in disputed.values()))
+    require_agreed(changed <= set(used) and all(isinstance(fields[name], str) for name in used))
+    require_agreed(all(isinstance(value, str) for value in disputed.values()))
     Invoice.from_json(fields).totals_add_up()  # routing asks this too, and must not fail then
     boxes = tuple(map(EvidenceBox.from_list, answer["boxes"]))
-    _require(len(boxes) <= MAX_BOXES and {box.field for box in boxes} <= _INVOICE_FIELDS)
+    require_agreed(len(boxes) <= MAX_BOXES and {box.field for box in boxes} <= _INVOICE_FIELDS)
     if not used and not disputed:
         return general
     evidence = {"id": templates[number].template_id, "fields": used}
@@ -97,8 +97,3 @@ def _decode_reading(answer: Any, general: Extraction, templates: Sequence[Stored
         if disputed and general.review_reason is None
         else general.review_reason,
     )
-
-
-def _require(is_as_agreed: bool) -> None:
-    if not is_as_agreed:
-        raise ValueError("our readers do not answer so")

@@ -5,8 +5,8 @@ from datetime import datetime
 
 import asyncpg
 
+from ingestion.adapters.document_events import append_document_event
 from ingestion.adapters.document_results import append_results
-from ingestion.adapters.intakes import append_document_event
 from mailroom_common.errors import Retryable
 from mailroom_common.logs import get_logger
 from mailroom_common.outbox import Outbox
@@ -14,11 +14,15 @@ from mailroom_common.postgres import acquire_session, open_transaction
 
 log = get_logger()
 
-_FIND_NEXT = "select document_id from ingestion.trade_announcement order by entry_id limit 1"
+# Of the next tenant that has one; null: of the first.
+_FIND_NEXT = """
+    select document_id, tenant_id from ingestion.trade_announcement
+    where ($1::text is null or tenant_id > $1) and next_turn_at <= now() order by tenant_id, entry_id limit 1
+"""
 _LOCK = "select from ingestion.document where document_id = $1 for no key update"
 # After the lock and before the trades are read: a change that is committed later has an entry that is left here.
 _DELETE = "delete from ingestion.trade_announcement where document_id = $1"
-_MOVE_TO_END = "update ingestion.trade_announcement set entry_id = default where document_id = $1"
+_POSTPONE = "update ingestion.trade_announcement set next_turn_at = now() + interval '5 minutes' where document_id = $1"
 # A new version: whoever decides about the document has to see the new states of its trades.
 _RAISE_VERSION = """
     update ingestion.document set result_number = result_number + 1, updated_at = now()
@@ -33,10 +37,10 @@ class PgTradeAnnouncements:
         self._pool = pool
         self._outbox = outbox
         self._clock = clock
+        self._last_tenant: str | None = None
 
     async def announce_next(self) -> bool:
-        async with acquire_session(self._pool) as conn:
-            document_id = await conn.fetchval(_FIND_NEXT)
+        document_id = await self._find_next_in_turn()
         if document_id is None:
             return False
         try:
@@ -44,12 +48,20 @@ class PgTradeAnnouncements:
         except Retryable:
             raise
         except Exception:  # the edge of one document: others are announced, and read
-            # A bug of ours; the document's results say what they did before, and it is tried again behind the others.
+            # A bug of ours; the document's results say what they did before, and it is tried again in five minutes.
             log.exception("trade_announcement_failed", document_id=document_id)
             async with acquire_session(self._pool) as conn:
-                await conn.execute(_MOVE_TO_END, document_id)
-            return False
+                await conn.execute(_POSTPONE, document_id)
         return True
+
+    async def _find_next_in_turn(self) -> str | None:
+        """Of the next tenant that has one: a hundred thousand trades of one hold up no other's."""
+        async with acquire_session(self._pool) as conn:
+            for after in dict.fromkeys((self._last_tenant, None)):
+                if (row := await conn.fetchrow(_FIND_NEXT, after)) is not None:
+                    self._last_tenant = row["tenant_id"]
+                    return str(row["document_id"])
+        return None
 
     async def _announce(self, document_id: str) -> None:
         async with open_transaction(self._pool) as conn:

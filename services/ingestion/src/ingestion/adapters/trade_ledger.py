@@ -9,7 +9,7 @@ from uuid import uuid4
 from ingestion.domain.document import DocumentOutcome
 from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.summed_trades import may_be_summed
-from ingestion.domain.trade import Trade
+from ingestion.domain.trade import Trade, read_stored_trade
 from ingestion.domain.trade_ledger import (
     MAX_COMPARED,
     LedgerEntry,
@@ -17,7 +17,6 @@ from ingestion.domain.trade_ledger import (
     TradeState,
     align_trades,
     judge_trades,
-    read_stored_trade,
 )
 from ingestion.domain.trade_matching import StatedTrade, build_match_key, list_instrument_keys
 from ingestion.ports.events import Channel
@@ -89,7 +88,9 @@ _WRITE_JUDGEMENTS = """
           is distinct from (judged.state, judged.duplicate_of, judged.cancelled_by, judged.cancels)
     returning document_id, instrument_keys, fields ->> 'direction' as direction
 """
-_REQUEST_ANNOUNCEMENTS = "insert into ingestion.trade_announcement (document_id) select unnest($1::text[])"
+_REQUEST_ANNOUNCEMENTS = """
+    insert into ingestion.trade_announcement (tenant_id, document_id) select $1, unnest($2::text[])
+"""
 _REQUEST_MATCHING = """
     insert into ingestion.order_match_request (tenant_id, direction, instrument_key)
     select $1, direction, instrument_key from unnest($2::text[], $3::text[]) as wanted(direction, instrument_key)
@@ -192,7 +193,7 @@ async def judge_similar_trades(
         conn, tenant_id, {(row["direction"], key) for row in changed for key in row["instrument_keys"]}
     )
     if others := sorted({row["document_id"] for row in changed} - {current_document_id}):
-        await conn.execute(_REQUEST_ANNOUNCEMENTS, others)
+        await conn.execute(_REQUEST_ANNOUNCEMENTS, tenant_id, others)
         await conn.execute("select pg_notify($1, '')", Channel.TRADES_CHANGED.value)
 
 

@@ -11,7 +11,7 @@ from ingestion.adapters.list_statement import build_list_statement
 from ingestion.adapters.trade_ledger import judge_similar_trades, lock_ledger
 from ingestion.domain.trade_views import build_trade_decision_view, build_trade_view
 from ingestion.ports.reviews import StaleVersion
-from ingestion.ports.trades import TradeDecision, TradeDecisionRefused, TradeFilter
+from ingestion.ports.trades import ForeignCursor, TradeDecision, TradeDecisionRefused, TradeFilter
 from mailroom_common.postgres import DatabaseSession, acquire_session, open_transaction
 
 _MAX_STATEMENTS = 200
@@ -38,6 +38,7 @@ _SEQ_BITS = 63
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _MAX_MICROSECONDS = timedelta(days=365_000) // _MICROSECOND
+_MAX_DAY = date.max.toordinal()  # as microseconds four seconds of 1970: no change is of those
 
 
 def _list_order(wanted: TradeFilter) -> tuple[str, ...]:
@@ -61,15 +62,22 @@ def build_position(wanted: TradeFilter, last: Any) -> int:
 
 
 def read_position(wanted: TradeFilter, position: int) -> tuple[Any, ...]:
-    """The values of the columns of the order. One of a list with other filters begins somewhere, and ends nothing."""
+    """The values of the columns of the order.
+
+    Raises:
+        ForeignCursor: it is of a list in another order, as earlier releases had it too: what follows it there does not
+            follow it here, and of a day in the year 1 nothing does.
+    """
     first, seq = position >> _SEQ_BITS, position % (1 << _SEQ_BITS)
     match _list_order(wanted)[0]:
-        case "trade_date":
-            return date.fromordinal(min(max(first, 1), date.max.toordinal())), seq
-        case "updated_at":
-            return _EPOCH + min(first, _MAX_MICROSECONDS) * _MICROSECOND, seq
-        case _:
+        case "trade_date" if 0 < first <= _MAX_DAY:
+            return date.fromordinal(first), seq
+        case "updated_at" if _MAX_DAY < first <= _MAX_MICROSECONDS:
+            return _EPOCH + first * _MICROSECOND, seq
+        case "seq" if first == 0:
             return (seq,)
+        case _:
+            raise ForeignCursor
 
 
 class PgTradeLedger:

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import asyncpg
 
-from ingestion.ports.housekeeping import SweptUpload
+from ingestion.ports.housekeeping import SweptBlob
 from mailroom_common.blobs import BlobStore
 from mailroom_common.errors import Rejected, Unavailable
 from mailroom_common.logs import get_logger
@@ -48,23 +48,23 @@ class PgManualUploads:
 
 
 class UploadSweeper:
-    """`UnfinishedUploads` of ports/housekeeping.py."""
+    """`BlobSweep` of ports/housekeeping.py."""
 
     def __init__(self, pool: asyncpg.Pool, blobs: BlobStore, *, max_duration: timedelta = _MAX_DURATION) -> None:
         self._pool = pool
         self._blobs = blobs
         self._max_duration = max_duration
 
-    async def sweep_upload(self) -> SweptUpload | None:
+    async def sweep_blob(self) -> SweptBlob | None:
         async with open_transaction(self._pool) as conn:
             row = await conn.fetchrow(_LOCK_OLDEST, self._max_duration)
             if row is None:
                 return None
-            swept = SweptUpload.RECORDED if row["is_recorded"] else await self._delete_blob(row)
-            await conn.execute(_POSTPONE if swept is SweptUpload.POSTPONED else _FINISH, row["attachment_id"])
+            swept = SweptBlob.KEPT if row["is_recorded"] else await self._delete_blob(row)
+            await conn.execute(_POSTPONE if swept is SweptBlob.POSTPONED else _FINISH, row["attachment_id"])
             return swept
 
-    async def _delete_blob(self, row: asyncpg.Record) -> SweptUpload:
+    async def _delete_blob(self, row: asyncpg.Record) -> SweptBlob:
         try:
             async with asyncio.timeout(_MAX_DELETION_S):
                 await self._blobs.delete_blob(row["blob_key"])
@@ -72,6 +72,6 @@ class UploadSweeper:
             BLOB_DELETIONS_FAILED.labels("upload").inc()
             # The store did not delete this blob, as one under a retention lock; it is tried again a day later.
             log.warning("unfinished_upload_kept", attachment_id=row["attachment_id"], reason=describe_error(error))
-            return SweptUpload.POSTPONED
+            return SweptBlob.POSTPONED
         log.info("unfinished_upload_deleted", attachment_id=row["attachment_id"])
-        return SweptUpload.DELETED
+        return SweptBlob.DELETED

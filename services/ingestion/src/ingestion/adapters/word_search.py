@@ -8,6 +8,7 @@ first, short one, and the longer ones, which follow where little was found, have
 
 from dataclasses import dataclass
 from time import monotonic
+from typing import NamedTuple
 
 from ingestion.adapters.document_search import (
     NEWEST,
@@ -19,23 +20,31 @@ from ingestion.adapters.document_search import (
 from ingestion.ports.documents import DocumentFilter
 from mailroom_common.postgres import DatabaseSession
 
-# Lengths as bits of a position that differ within a stretch, as `ingestion.list_seq_buckets` has them; how many
-# stretches a step takes: many where little was found in all before; and the seconds that the step before may have
-# taken, since each is 16 times as long.
-STRETCHES = ((10, 1, 0.0), (14, 1, 0.06), (18, 1, 0.06), (18, 16, 0.015))
 
-FEW = 500  # documents whose words are looked at one by one
+class StepSize(NamedTuple):
+    """`bits` are those of a position that differ within a stretch, as `ingestion.list_seq_buckets` has them, and
+    `stretches` is how many a step takes: many where little was found in all before. A step of this size follows one
+    that took less than `after_less_than_s` seconds, since each is 16 times as long as the one before."""
+
+    bits: int
+    stretches: int
+    after_less_than_s: float
+
+
+STEP_SIZES = (StepSize(10, 1, 0.0), StepSize(14, 1, 0.06), StepSize(18, 1, 0.06), StepSize(18, 16, 0.015))
+
+MAX_CHECKED_SINGLY = 500  # documents whose words are looked at one by one
 _MAX_CANDIDATES = 1000  # documents of one step that have the words and are held against the other filters
-# Then a page ends where it stands: two words of half the documents each, of which none has both, cost seconds.
-_LONGEST_S = 1.0
+# Then a page ends short: two words of half the documents each, of which none has both, cost seconds.
+_MAX_DURATION_S = 1.0
 
 _PROBE = """
     select exists (select from ingestion.document_words where seq is null) as has_unplaced,
            (select max(seq) from ingestion.document where tenant_id = $1) as newest,
            (select min(seq) from ingestion.document where tenant_id = $1) as oldest,
-           array(select seq from ingestion.document where {conditions} order by seq desc limit {most}) as few
+           array(select seq from ingestion.document where {conditions} order by seq desc limit {most}) as singly
 """
-_SELECT_FEW = f"""
+_CHECK_SINGLY = f"""
     select seq from ingestion.document
     where tenant_id = $1 and seq = any ($2::bigint[]) and {build_word_condition("$3")} order by seq desc limit $4
 """  # noqa: S608  # ours
@@ -56,25 +65,26 @@ _STEP = """
 
 @dataclass(frozen=True, slots=True)
 class WordMatches:
-    """`positions` of documents, the newest first. Those before `rest` were not looked at; None: all were."""
+    """`positions` of documents, the newest first. `next_before` is where the next page begins: documents before it were
+    not looked at; None: all were."""
 
     positions: list[int]
-    rest: int | None
+    next_before: int | None
 
 
 async def find_word_matches(
     conn: DatabaseSession, tenant_id: str, wanted: DocumentFilter, *, before: int | None, limit: int
 ) -> WordMatches | None:
-    """The first `limit` positions. None where words are without their place, and have to be looked for otherwise."""
+    """The first `limit` positions. None where words are without their position, and have to be looked for otherwise."""
     words = build_filter_words(tenant_id, wanted)
     assert words is not None  # noqa: S101  # the caller asks where there are some
     conditions = build_conditions(tenant_id, wanted, before=before)
-    statement = _PROBE.format(conditions=conditions.build_text(), most=conditions.add_value(FEW + 1))
+    statement = _PROBE.format(conditions=conditions.build_text(), most=conditions.add_value(MAX_CHECKED_SINGLY + 1))
     (probe,) = await conn.fetch(statement, *conditions.values)
     if probe["has_unplaced"]:
         return None
-    if len(probe["few"]) <= FEW:
-        rows = await conn.fetch(_SELECT_FEW, tenant_id, probe["few"], words, limit + 1)
+    if len(probe["singly"]) <= MAX_CHECKED_SINGLY:
+        rows = await conn.fetch(_CHECK_SINGLY, tenant_id, probe["singly"], words, limit + 1)
         return _cut_matches([row["seq"] for row in rows], limit)
     start = min(probe["newest"] + 1, NEWEST if before is None else before)
     unbounded = build_conditions(tenant_id, wanted, before=None)  # where a stretch begins and ends, each step says
@@ -86,13 +96,13 @@ async def _walk_stretches(
 ) -> WordMatches:
     """From `before` down to `oldest`, until enough are found or it took long enough: a step at least."""
     positions: list[int] = []
-    level, last_level, began = 0, len(STRETCHES) - 1, monotonic()
+    level, last_level, began = 0, len(STEP_SIZES) - 1, monotonic()
     statement, values = build_step(conditions), conditions.values
     while before > oldest and len(positions) < limit:
-        bits, count, _ = STRETCHES[level]
+        bits, stretches, _ = STEP_SIZES[level]
         most = limit - len(positions) if conditions.is_tenant_alone else _MAX_CANDIDATES
         newest = (before - 1) >> bits
-        numbers = range(newest, max(newest - count, (oldest >> bits) - 1), -1)
+        numbers = range(newest, max(newest - stretches, (oldest >> bits) - 1), -1)
         step_began = monotonic()
         (step,) = await conn.fetch(statement, *values, words, [bits << 56 | number for number in numbers], before, most)
         took_s = monotonic() - step_began
@@ -107,14 +117,14 @@ async def _walk_stretches(
         else:
             positions += step["matches"]
             before = numbers[-1] << bits
-            level += level < last_level and took_s < STRETCHES[level + 1][2]
-        if monotonic() - began > _LONGEST_S:
+            level += level < last_level and took_s < STEP_SIZES[level + 1].after_less_than_s
+        if monotonic() - began > _MAX_DURATION_S:
             break
-    return _cut_matches(positions, limit, rest=before if before > oldest else None)
+    return _cut_matches(positions, limit, next_before=before if before > oldest else None)
 
 
-def _cut_matches(positions: list[int], limit: int, *, rest: int | None = None) -> WordMatches:
-    return WordMatches(positions[:limit], positions[limit - 1] if len(positions) > limit else rest)
+def _cut_matches(positions: list[int], limit: int, *, next_before: int | None = None) -> WordMatches:
+    return WordMatches(positions[:limit], positions[limit - 1] if len(positions) > limit else next_before)
 
 
 def build_step(conditions: SearchConditions) -> str:

@@ -50,7 +50,7 @@ def read_filter(
     """
     for words in (supplier, text):
         _require_words(words)
-    _require_reason(reason)
+    require_known_reason(reason)
     if currency is not None and amount_from is None and amount_to is None:
         raise HTTPProblem(422, "currency needs an amount", "Give amount_from or amount_to with it.")
     return DocumentFilter(
@@ -80,7 +80,11 @@ def _require_words(words: str | None) -> None:
         raise HTTPProblem(422, "These are no words to look for", f"One to {_MAX_WORDS} words of letters or digits.")
 
 
-def _require_reason(reason: str | None) -> None:
+def require_known_reason(reason: str | None) -> None:
+    """
+    Raises:
+        HTTPProblem: 422, for what is neither a skip reason nor a review reason.
+    """
     if reason is None:
         return
     try:

@@ -1,7 +1,5 @@
 """`GET /documents`, one of them, and its content. A document of another tenant does not exist for the caller."""
 
-import base64
-import binascii
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -10,6 +8,7 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Path, Query, Response
 from fastapi.responses import StreamingResponse
 
+from ingestion.api.cursors import build_list_page, decode_cursor
 from ingestion.api.document_filter import read_filter
 from ingestion.api.examples import DOCUMENT_EXAMPLE, LIST_EXAMPLE
 from ingestion.domain.archive import sanitize_file_stem
@@ -40,9 +39,9 @@ def build_documents_router(catalog: DocumentCatalog, blobs: BlobStore, keys: API
     ) -> ListPage[dict[str, Any]]:
         """A page has fewer than `limit`, or none, where documents are long or few of very many match: there are more as
         long as `next_cursor` is set."""
-        before = None if cursor is None else decode_cursor(cursor)
+        before = decode_cursor(cursor)
         items, following = await catalog.list_documents(caller.tenant_id, document_filter, before=before, limit=limit)
-        return ListPage(items=list(items), next_cursor=None if following is None else encode_cursor(following))
+        return build_list_page(items, following)
 
     @router.get("/documents/{document_id}", summary="One document with all its attachments", responses=DOCUMENT_EXAMPLE)
     async def get_document(caller: viewer, document_id: DocumentId, response: Response) -> dict[str, Any]:
@@ -94,20 +93,6 @@ def _build_content_headers(content: StoredContent) -> dict[str, str]:
 
 def _served_type(content: StoredContent) -> str:
     return content.content_type if content.content_type in EXTENSIONS else _OTHER_TYPE
-
-
-def encode_cursor(position: int) -> str:
-    return base64.urlsafe_b64encode(str(position).encode()).decode().rstrip("=")
-
-
-def decode_cursor(cursor: str, *, bits: int = 63) -> int:
-    try:
-        position = int(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
-    except (ValueError, binascii.Error):
-        position = -1
-    if not 0 <= position < 2**bits:
-        raise HTTPProblem(422, "The cursor is not one of ours")
-    return position
 
 
 def not_found() -> HTTPProblem:

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Header, Path, Query, Request
 from pydantic import BaseModel, ConfigDict, ValidationError
 from starlette.requests import ClientDisconnect
 
-from ingestion.api.documents import decode_cursor, encode_cursor
+from ingestion.api.cursors import build_list_page, decode_cursor
 from ingestion.api.order_fields import NewOrderRequest, parse_row
 from ingestion.api.trade_examples import ORDER_EXAMPLE, ORDERS_EXAMPLE, STORED_EXAMPLE, TRADE_EXAMPLE
 from ingestion.api.versions import answer_refused_decision, parse_version
@@ -97,9 +97,9 @@ def build_orders_router(orders: PendingOrders, ledger: TradeLedger, keys: APIKey
         cursor: str | None = None,
     ) -> ListPage[dict[str, Any]]:
         wanted = OrderFilter(state=state, external_id=external_id, isin=None if isin is None else isin.upper())
-        before = None if cursor is None else decode_cursor(cursor)
+        before = decode_cursor(cursor)
         items, following = await orders.list_orders(caller.tenant_id, wanted, before=before, limit=limit)
-        return ListPage(items=list(items), next_cursor=None if following is None else encode_cursor(following))
+        return build_list_page(items, following)
 
     @router.get("/pending-orders/{order_id}", summary="One pending order with its trades", responses=ORDER_EXAMPLE)
     async def get_order(caller: viewer, order_id: OrderId) -> dict[str, Any]:

@@ -6,15 +6,15 @@ from uuid import uuid4
 from fastapi import APIRouter, Depends
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
 
-from ingestion.api.documents import decode_cursor, encode_cursor, not_found
-from ingestion.domain.reasons import parse_reason
+from ingestion.api.cursors import decode_cursor, encode_cursor
+from ingestion.api.document_filter import require_known_reason
+from ingestion.api.documents import not_found
 from ingestion.ports.documents import DocumentCatalog
 from ingestion.ports.intake import RereadFilter, Rereads
 from mailroom_common.api_requests import refuse_unknown_parameters
 from mailroom_common.auth import APIKeys, Caller, Role, require_role
 from mailroom_common.events import ResultStatus
 from mailroom_common.kafka.headers import REPLAY_ID_PATTERN
-from mailroom_common.web import HTTPProblem
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
@@ -40,11 +40,7 @@ class ReprocessRequest(BaseModel):
     cursor: Name | None = None
 
     def to_filter(self) -> RereadFilter:
-        if self.reason is not None:
-            try:
-                parse_reason(self.reason)
-            except ValueError:
-                raise HTTPProblem(422, "There is no such reason", "docs/reference.md lists them.") from None
+        require_known_reason(self.reason)
         return RereadFilter(
             doc_source_id=self.doc_source_id,
             status=self.status,
@@ -76,12 +72,14 @@ def build_reprocess_router(catalog: DocumentCatalog, rereads: Rereads, keys: API
         if body.dry_run:
             count = await rereads.count_documents(caller.tenant_id, wanted, body.replay_id)
             return ReprocessAnswer(matching=count, requested=0, next_cursor=None)
-        after = -1 if body.cursor is None else decode_cursor(body.cursor)
-        page = await rereads.request_page(caller.tenant_id, wanted, body.replay_id, after=after, limit=body.limit)
+        after = decode_cursor(body.cursor)
+        page = await rereads.request_page(
+            caller.tenant_id, wanted, body.replay_id, after=-1 if after is None else after, limit=body.limit
+        )
         return ReprocessAnswer(
             matching=page.matching,
             requested=page.requested,
-            next_cursor=None if page.next_after is None else encode_cursor(page.next_after),
+            next_cursor=encode_cursor(page.next_after),
         )
 
     @router.post("/documents/{document_id}/reprocess", status_code=202, summary="Read one document again")

@@ -9,7 +9,8 @@ from fastapi import APIRouter, Depends, Header, Query, Response
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 from stdnum import iban as stdnum_iban
 
-from ingestion.api.documents import DocumentId, decode_cursor, encode_cursor, not_found
+from ingestion.api.cursors import build_list_page, decode_cursor
+from ingestion.api.documents import DocumentId, not_found
 from ingestion.api.examples import DOCUMENT_EXAMPLE, HISTORY_EXAMPLE
 from ingestion.api.trade_fields import MAX_TRADES, CorrectedTrade
 from ingestion.api.versions import answer_refused_decision, parse_version
@@ -152,11 +153,11 @@ def build_review_router(catalog: DocumentCatalog, reviews: DocumentReviews, keys
         limit: Annotated[int, Query(ge=1, le=200)] = 50,
         cursor: str | None = None,
     ) -> ListPage[dict[str, Any]]:
-        before = None if cursor is None else decode_cursor(cursor)
+        before = decode_cursor(cursor)
         page = await reviews.list_history(caller.tenant_id, str(document_id), before=before, limit=limit)
         if page is None:
             raise not_found()
         items, following = page
-        return ListPage(items=list(items), next_cursor=None if following is None else encode_cursor(following))
+        return build_list_page(items, following)
 
     return router

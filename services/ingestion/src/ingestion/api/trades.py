@@ -11,7 +11,7 @@ from fastapi import APIRouter, Depends, Header, Path, Query, Response
 from fastapi.responses import StreamingResponse
 from pydantic import AwareDatetime, BaseModel, ConfigDict, StringConstraints
 
-from ingestion.api.documents import decode_cursor, encode_cursor
+from ingestion.api.cursors import build_list_page, decode_cursor
 from ingestion.api.export_streams import EXPORT_RESPONSES, FormatParameter, Page, answer_with_export, stream_pages
 from ingestion.api.trade_examples import TRADE_EXAMPLE, TRADES_EXAMPLE
 from ingestion.api.versions import answer_refused_decision, parse_version
@@ -19,7 +19,7 @@ from ingestion.domain.export import ExportFormat
 from ingestion.domain.order_matching import OrderMatch
 from ingestion.domain.trade_ledger import TradeState
 from ingestion.domain.trade_views import write_trade, write_trade_header
-from ingestion.ports.trades import TradeDecision, TradeFilter, TradeLedger
+from ingestion.ports.trades import ForeignCursor, TradeDecision, TradeFilter, TradeLedger
 from mailroom_common.api_requests import DocSourceFilter, refuse_unknown_parameters
 from mailroom_common.auth import APIKeys, Caller, Role, require_role
 from mailroom_common.web import HTTPProblem, ListPage
@@ -111,9 +111,12 @@ def build_trades_router(ledger: TradeLedger, keys: APIKeys) -> APIRouter:
         The newest first: by their day where one is asked for, else by their change where that is asked for, else as
         they were read.
         """
-        before = None if cursor is None else decode_cursor(cursor, bits=127)
-        items, following = await ledger.list_trades(caller.tenant_id, wanted, before=before, limit=limit)
-        return ListPage(items=list(items), next_cursor=None if following is None else encode_cursor(following))
+        before = decode_cursor(cursor, bits=127)
+        try:
+            items, following = await ledger.list_trades(caller.tenant_id, wanted, before=before, limit=limit)
+        except ForeignCursor:
+            raise HTTPProblem(422, "The cursor is of a list with other filters: begin with its first page") from None
+        return build_list_page(items, following)
 
     @router.get("/trades/{trade_id}", summary="One trade with all statements of it", responses=TRADE_EXAMPLE)
     async def get_trade(caller: viewer, trade_id: TradeId, response: Response) -> dict[str, Any]:

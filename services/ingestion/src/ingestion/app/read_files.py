@@ -73,10 +73,10 @@ async def _read_and_print(files: Sequence[Path], profile: Profile, *, with_text:
     async with (
         open_reading_pool(load_settings(ParserSettings)) as pool,
         open_ocr_reader(load_settings(OCRSettings), load_settings(ParserSettings)) as ocr,
-        _open_second_reader(pool, tenant_id) as second,
+        _open_assistant(pool, tenant_id) as assistant,
     ):
         for file in files:
-            reading = await read_file(pool, file, profile, with_text=with_text, ocr=ocr, second=second)
+            reading = await read_file(pool, file, profile, with_text=with_text, ocr=ocr, assistant=assistant)
             failed = failed or "error" in reading
             sys.stdout.write(f"{orjson.dumps(reading).decode()}\n")
             sys.stdout.flush()
@@ -84,13 +84,13 @@ async def _read_and_print(files: Sequence[Path], profile: Profile, *, with_text:
 
 
 @dataclass(frozen=True, slots=True)
-class SecondReader:
+class TenantAssistant:
     """The language model, as it is asked for a tenant's documents."""
 
     assistant: ReadingAssistant
     tenant_id: str
 
-    async def read_again(
+    async def assist_outcome(
         self, file: Path, profile: Profile, outcome: DocumentOutcome, transcript: Transcript
     ) -> DocumentOutcome:
         document = _FileIdentity(str(file), self.tenant_id, profile)
@@ -106,8 +106,8 @@ class _FileIdentity:
 
 
 @asynccontextmanager
-async def _open_second_reader(pool: ParserPool, tenant_id: str | None) -> AsyncIterator[SecondReader | None]:
-    """None where nobody asked for the model.
+async def _open_assistant(pool: ParserPool, tenant_id: str | None) -> AsyncIterator[TenantAssistant | None]:
+    """None where nobody asked for the language model.
 
     Raises:
         SettingsError: the settings name no documents that it reads.
@@ -120,7 +120,7 @@ async def _open_second_reader(pool: ParserPool, tenant_id: str | None) -> AsyncI
     ) as assistant:
         if assistant is None:
             raise SettingsError("MAILROOM_LLM_USE is empty: no document is read by a language model")
-        yield SecondReader(assistant, tenant_id)
+        yield TenantAssistant(assistant, tenant_id)
 
 
 @asynccontextmanager
@@ -163,15 +163,16 @@ async def read_file(
     *,
     with_text: bool = False,
     ocr: OCRReader | None = None,
-    second: SecondReader | None = None,
+    assistant: TenantAssistant | None = None,
 ) -> dict[str, Any]:
-    """What the worker would make of a file, or `error`: why the file could not be opened. `ocr`, `second` None: off."""
+    """What the worker would make of a file, or `error`: why the file could not be opened. `ocr` or `assistant` None: it
+    is off."""
     if (error := _find_error(file)) is not None:
         return {"file": _show_path(file), "error": error}
     begun = time.perf_counter()
     outcome, transcript = await _read_confined(pool, ocr, file, profile)
-    if second is not None and transcript is not None and outcome.reason is not ReviewReason.OCR_UNCERTAIN:
-        outcome = await second.read_again(file, profile, outcome, transcript)
+    if assistant is not None and transcript is not None and outcome.reason is not ReviewReason.OCR_UNCERTAIN:
+        outcome = await assistant.assist_outcome(file, profile, outcome, transcript)
     return _describe(file, outcome, transcript, time.perf_counter() - begun, with_text=with_text)
 
 

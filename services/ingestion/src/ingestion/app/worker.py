@@ -13,6 +13,7 @@ import asyncpg
 import mailroom_gmail
 import mailroom_outlook
 from ingestion.adapters.blobs import StoredDocumentBlobs
+from ingestion.adapters.document_check import PgDocumentCheck
 from ingestion.adapters.document_events import PgEventLog
 from ingestion.adapters.document_passwords import PasswordSweeper
 from ingestion.adapters.document_results import PgResultBacklog
@@ -28,7 +29,7 @@ from ingestion.adapters.supplier_accounts import PgSupplierBackfill
 from ingestion.adapters.templates import PgTemplates
 from ingestion.adapters.trade_announcements import PgTradeAnnouncements
 from ingestion.adapters.uploads import UploadSweeper
-from ingestion.adapters.word_places import PgWordPlaceBackfill
+from ingestion.adapters.word_positions import PgWordPositionBackfill
 from ingestion.app.language_model import open_assistant
 from ingestion.app.ocr import build_ocr_reader, open_ocr_pool
 from ingestion.domain.document import AttemptPolicy
@@ -40,6 +41,7 @@ from ingestion.handlers.assist_reading import ReadingAssistant
 from ingestion.handlers.learn_template import TemplateLearner
 from ingestion.handlers.process_document import DocumentProcessor
 from ingestion.handlers.record_attachment import AttachmentRecorder
+from ingestion.handlers.remove_duplicate import DuplicateRemover
 from ingestion.ports.blobs import DocumentBlobs
 from ingestion.ports.events import Channel
 from ingestion.ports.leases import DocumentLeases
@@ -49,6 +51,8 @@ from ingestion.settings import WorkerSettings
 from ingestion.worker_loops import (
     run_backfill,
     run_backlog_report,
+    run_blob_sweep,
+    run_document_check,
     run_document_worker,
     run_event_numbering,
     run_event_retention,
@@ -57,9 +61,8 @@ from ingestion.worker_loops import (
     run_password_sweep,
     run_result_backlog,
     run_trade_announcements,
-    run_upload_sweep,
 )
-from mailroom_common.blobs import BlobStore, find_blob_folder, open_blob_store
+from mailroom_common.blobs import find_blob_folder, open_blob_store
 from mailroom_common.events import Profile
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.dead_letters import DeadLetterWriter
@@ -108,7 +111,7 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
         stack.push_async_callback(schemas.close)
         await schemas.load_schemas()
 
-        outbox = Outbox(SCHEMA, codec)
+        outbox, relay = Outbox(SCHEMA, codec), OutboxRelay(settings.database_url, SCHEMA, producer)
         listener = NotifyListener(
             settings.database_url,
             [Channel.DOCUMENT_DUE, Channel.EVENT_UNNUMBERED, Channel.RESULTS_WAITING, Channel.TRADES_CHANGED],
@@ -116,7 +119,8 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
         )
         events = PgEventLog(pool)
         leases = _build_leases(settings, pool, outbox)
-        recorder = AttachmentRecorder(PgIntakeStore(pool, outbox, utc_now), PgRereads(pool), blobs)
+        intakes, rereads = PgIntakeStore(pool, outbox, utc_now), PgRereads(pool)
+        recorder = AttachmentRecorder(intakes, rereads, blobs)
         dead_letters = DeadLetterWriter(producer, process.name)
         consumer = _build_consumer(settings, recorder, codec, schemas, dead_letters)
         process.health.add_readiness("kafka", consumer.check_readiness)
@@ -131,13 +135,15 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(schemas.follow_topic(stopping))
             tasks.create_task(consumer.consume_records(stopping))
-            tasks.create_task(OutboxRelay(settings.database_url, SCHEMA, producer).run_relay(stopping))
+            tasks.create_task(relay.run_relay(stopping))
             tasks.create_task(listener.run_listener(stopping))
             tasks.create_task(run_event_numbering(events, listener, stopping))
-            tasks.create_task(run_result_backlog(PgResultBacklog(pool, outbox, utc_now), listener, stopping))
+            tasks.create_task(run_result_backlog(PgResultBacklog(pool, outbox, relay, utc_now), listener, stopping))
             _start_trade_loops(tasks, settings, pool, outbox, listener, stopping)
             tasks.create_task(run_backlog_report(leases, stopping))
-            _start_housekeeping(tasks, settings, pool, blob_store, events, stopping)
+            _start_housekeeping(tasks, settings, pool, events, stopping)
+            for sweep in (UploadSweeper(pool, blob_store), DuplicateRemover(intakes, rereads, blobs)):
+                tasks.create_task(run_blob_sweep(sweep, stopping))
             tasks.create_task(run_lessons(TemplateLearner(templates, templates, blobs, open_readers), stopping))
             for number in range(loops):
                 schedule = LaneSchedule(number, loops)
@@ -162,13 +168,12 @@ def _start_housekeeping(
     tasks: asyncio.TaskGroup,
     settings: WorkerSettings,
     pool: asyncpg.Pool,
-    blob_store: BlobStore,
     events: PgEventLog,
     stopping: asyncio.Event,
 ) -> None:
     tasks.create_task(run_event_retention(events, timedelta(days=settings.document_event_days), stopping))
-    tasks.create_task(run_upload_sweep(UploadSweeper(pool, blob_store), stopping))
-    for backfill in (PgSupplierBackfill(pool), PgWordPlaceBackfill(pool)):
+    tasks.create_task(run_document_check(PgDocumentCheck(pool), stopping))
+    for backfill in (PgSupplierBackfill(pool), PgWordPositionBackfill(pool)):
         tasks.create_task(run_backfill(backfill, stopping))
     tasks.create_task(run_password_sweep(PasswordSweeper(pool), stopping))
 

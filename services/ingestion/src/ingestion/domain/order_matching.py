@@ -9,9 +9,9 @@ from datetime import timedelta
 from decimal import Decimal
 from enum import StrEnum
 
-from ingestion.domain.pending_order import PendingOrder
+from ingestion.domain.pending_order import OrderState, PendingOrder, find_order_state
 from ingestion.domain.trade import Direction, Trade
-from ingestion.domain.trade_matching import compact_text, have_same_account, have_same_instrument
+from ingestion.domain.trade_matching import compact_text, have_same_account, have_same_security
 
 MAX_CANDIDATES = 20  # shown of a trade that several orders fit
 MAX_TOLERATED_DAYS = 31
@@ -96,6 +96,36 @@ def match_orders(orders: Sequence[PendingOrder], trades: Sequence[ExecutedTrade]
     return matched
 
 
+@dataclass(frozen=True, slots=True)
+class OrderExecution:
+    """How much of an order its trades have executed."""
+
+    order_id: str
+    executed: Decimal
+    state: OrderState
+
+
+def sum_executions(
+    orders: Iterable[PendingOrder], trades: Iterable[ExecutedTrade], matched: Mapping[str, MatchedTrade]
+) -> list[OrderExecution]:
+    """By the orders that `match_orders` has found for the trades."""
+    by_order: dict[str, list[ExecutedTrade]] = {}
+    for trade in trades:
+        if (order_id := matched[trade.trade_id].order_id) is not None:
+            by_order.setdefault(order_id, []).append(trade)
+    return [_sum_execution(order, by_order.get(order.order_id, [])) for order in orders]
+
+
+def _sum_execution(order: PendingOrder, linked: Sequence[ExecutedTrade]) -> OrderExecution:
+    executed = order.executed + _sum_quantities(linked)
+    slack = max((_find_slack(order, trade.tolerance) for trade in linked), default=Decimal(0))
+    return OrderExecution(order.order_id, executed, find_order_state(order, executed, slack))
+
+
+def _sum_quantities(trades: Iterable[ExecutedTrade]) -> Decimal:
+    return sum((trade.trade.quantity or Decimal(0) for trade in trades), Decimal(0))
+
+
 def _link_single(
     waiting: Sequence[ExecutedTrade],
     fitting: Mapping[str, list[str]],
@@ -110,7 +140,7 @@ def _link_single(
             only.setdefault(candidates[0], []).append(trade)
     linked: dict[str, str] = {}
     for order_id, trades in only.items():
-        executed = sum((trade.trade.quantity or Decimal(0) for trade in trades), Decimal(0))
+        executed = _sum_quantities(trades)
         slack = min(_find_slack(orders[order_id], trade.tolerance) for trade in trades)
         if executed <= room[order_id] + slack:
             room[order_id] -= executed
@@ -158,7 +188,7 @@ def fits_order(executed: ExecutedTrade, order: PendingOrder, stated: Trade | Non
     if not order.ordered_on - margin <= trade.trade_date <= last_day + margin:
         return False
     stated = stated or order.as_trade
-    if have_same_instrument(trade, stated) is not True or have_same_account(trade, stated) is False:
+    if have_same_security(trade, stated) is not True or have_same_account(trade, stated) is False:
         return False
     return _keeps_limit(trade, order, tolerance)
 

@@ -24,7 +24,12 @@ _REQUIRED_FIELDS = ("supplier_name", "invoice_number", "issue_date", "currency",
 _FOR_A_PERSON = frozenset({ReviewReason.XML_UNREADABLE, ReviewReason.SEVERAL_E_INVOICES, ReviewReason.TEXT_NOT_VISIBLE})
 
 # These may go without anybody's help: the copy that is missing would be forgotten with them.
-_WEIGH_LESS_THAN_A_COPY = frozenset({ReviewReason.NO_READER_YET, ReviewReason.IBAN_NOT_ON_PAGE})
+_WEIGH_LESS_THAN_A_COPY = frozenset(
+    {ReviewReason.NO_READER_YET, ReviewReason.IBAN_NOT_ON_PAGE, ReviewReason.SUPPLIER_UNCERTAIN}
+)
+# What an earlier document of the supplier settles. Nothing else is doubted of one that has such a reason, so they are
+# the last that are looked at.
+SETTLED_BY_EARLIER = frozenset({ReviewReason.IBAN_NOT_ON_PAGE, ReviewReason.SUPPLIER_UNCERTAIN})
 
 # Kafka takes records of 1 MB, and a result is more than its extraction.
 _MAX_EXTRACTION_BYTES = 800_000
@@ -142,8 +147,7 @@ def _find_review_reason(extraction: Extraction, unread: Sequence[ReviewReason]) 
         return ReviewReason.PAGE_AND_XML_DISAGREE
     if (trouble := next((reason for reason in unread if reason in _FOR_A_PERSON), None)) is not None:
         return trouble
-    # Of an account that only the XML names nothing else is doubted, so it is the last that is looked at.
-    if extraction.review_reason is not None and extraction.review_reason is not ReviewReason.IBAN_NOT_ON_PAGE:
+    if extraction.review_reason is not None and extraction.review_reason not in SETTLED_BY_EARLIER:
         return extraction.review_reason
     if _is_field_missing(extraction.fields):
         return next(iter(unread), ReviewReason.FIELDS_MISSING)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
 from ingestion.domain.trade import ACTIVITY_STATEMENT, Trade
-from ingestion.domain.trade_matching import StatedTrade, have_same_account, have_same_instrument
+from ingestion.domain.trade_matching import StatedTrade, have_same_account, have_same_security
 
 _MAX_PARTS = 12  # each may or may not belong to the sum
 _LEAST_PARTS = 2
@@ -41,7 +41,7 @@ def _is_alike(one: Trade, other: Trade) -> bool:
     return (
         is_same_deal
         and not other.is_cancellation
-        and have_same_instrument(one, other) is True
+        and have_same_security(one, other) is True
         and have_same_account(one, other) is not False
     )
 

@@ -45,7 +45,12 @@ _MAX_NAME = 5000
 
 # What other documents say: a reader says the same whatever they do.
 _OF_OTHER_DOCUMENTS = frozenset(
-    {ReviewReason.IBAN_CHANGED, ReviewReason.IBAN_NOT_ON_PAGE, ReviewReason.TRADES_MAY_BE_SUMMED}
+    {
+        ReviewReason.IBAN_CHANGED,
+        ReviewReason.IBAN_NOT_ON_PAGE,
+        ReviewReason.SUPPLIER_UNCERTAIN,
+        ReviewReason.TRADES_MAY_BE_SUMMED,
+    }
 )
 
 # Letters of other alphabets that look like Latin ones: a name that looks the same is the same here.
@@ -59,6 +64,7 @@ _WEIGHS_LESS = frozenset(
         ReviewReason.TOTALS_DO_NOT_ADD_UP,
         ReviewReason.CONFIDENCE_LOW,
         ReviewReason.IBAN_NOT_ON_PAGE,
+        ReviewReason.SUPPLIER_UNCERTAIN,
         ReviewReason.ARCHIVE_REFUSED,
     }
 )
@@ -136,13 +142,15 @@ def _keep_letters_and_digits(text: Any) -> str:
 
 def require_known_account(outcome: DocumentOutcome, known: Sequence[KnownAccounts]) -> DocumentOutcome:
     """The same outcome unless a key of the supplier is known and the account is not known under it; or it is, and the
-    page need not name it."""
+    page need not name it, nor say twice whose invoice it is."""
     unknown_under = [accounts for accounts in known if accounts.ibans and not accounts.has_account]
     if outcome.extraction is None or outcome.status is ResultStatus.SKIPPED:
         return outcome
     if not unknown_under:
-        is_known = any(accounts.has_account for accounts in known)
-        is_settled = is_known and outcome.reason is ReviewReason.IBAN_NOT_ON_PAGE
+        under = [accounts.has_account for accounts in known]
+        is_settled = any(under) and outcome.reason is ReviewReason.IBAN_NOT_ON_PAGE
+        # Under the name as well: a VAT id alone says nothing of a name that was read wrong.
+        is_settled |= bool(under) and all(under) and outcome.reason is ReviewReason.SUPPLIER_UNCERTAIN
         return replace(outcome, status=ResultStatus.COMPLETED, reason=None) if is_settled else outcome
     ibans = list(dict.fromkeys(iban for accounts in unknown_under for iban in accounts.ibans))[:MAX_KNOWN_IBANS]
     is_reason = outcome.reason is None or outcome.reason in _WEIGHS_LESS

@@ -1,7 +1,7 @@
 """A trade as Mailroom knows it: one buy or sale of one security, of which any field may be unknown."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import date
 from decimal import Decimal
 from enum import StrEnum
@@ -85,6 +85,7 @@ class Trade:
 
 
 TRADE_FIELDS = tuple(field.name for field in fields(Trade))
+_MAX_DIGITS = 24  # of an amount or a quantity
 _AMOUNTS = frozenset({"settled_amount", "gross_amount", "fees", "taxes", "accrued_interest", "foreign_gross_amount"})
 _NUMBERS = frozenset({"quantity", "price"})
 _DATES = frozenset({"trade_date", "settlement_date"})
@@ -104,3 +105,16 @@ def _from_json(name: str, value: Any) -> Any:
     if name in _DATES:
         return parse_date(value)
     return Direction(value) if name == "direction" and value is not None else value
+
+
+def read_stored_trade(fields: Mapping[str, Any]) -> Trade:
+    """As a document of any age has it: what a version before did not read is unknown, and so is a number that no trade
+    has, which would compare with nothing."""
+    trade = Trade.from_json({**dict.fromkeys(TRADE_FIELDS), "is_cancellation": False, **fields})
+    numbers = {name: getattr(trade, name) for name in TRADE_FIELDS if isinstance(getattr(trade, name), Decimal)}
+    unknown: dict[str, Any] = {name: None for name, number in numbers.items() if not _is_plausible(number)}
+    return replace(trade, **unknown)
+
+
+def _is_plausible(number: Decimal) -> bool:
+    return number.is_finite() and number.adjusted() < _MAX_DIGITS and len(number.as_tuple().digits) <= _MAX_DIGITS

@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ingestion.domain.trade import TRADE_FIELDS
-from ingestion.domain.trade_ledger import read_stored_trade
+from ingestion.domain.trade import TRADE_FIELDS, read_stored_trade
 
 
 class TradeChange(NamedTuple):

@@ -5,22 +5,20 @@ statement judges all similar ones again, and a cancellation may come before its 
 """
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from decimal import Decimal
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
 
-from ingestion.domain.trade import TRADE_FIELDS, Trade
+from ingestion.domain.trade import Trade
 from ingestion.domain.trade_matching import (
     Similarity,
     StatedTrade,
     build_match_key,
     compare_trades,
     have_same_account,
-    have_same_instrument,
     have_same_price,
     have_same_printed_reference,
+    have_same_security,
 )
 
 # Of one security with one match key; each is compared with all before it.
@@ -28,7 +26,6 @@ MAX_SIMILAR = 200
 MAX_COMPARED = 1000
 """Of all securities with one match key. A day has thousands of trades of the same quantity where a tenant has thousands
 of mailboxes."""
-_MAX_DIGITS = 24  # of an amount or a quantity
 
 
 class TradeState(StrEnum):
@@ -230,14 +227,14 @@ def _grade_cancellation(cancellation: _Group, trade: _Group) -> int:
 
 def _grade_pair(taking: Trade, taken: Trade) -> int:
     """A cancellation has a reference of its own, or that of the trade: another one contradicts nothing."""
-    instrument, price = have_same_instrument(taking, taken), have_same_price(taking, taken)
-    if instrument is False:
+    security, price = have_same_security(taking, taken), have_same_price(taking, taken)
+    if security is False:
         return 0
     if have_same_printed_reference(taking, taken):
         return _NAMED
     if price is False or have_same_account(taking, taken) is False:
         return 0
-    return _FITTING if instrument is True or price is True else 0
+    return _FITTING if security is True or price is True else 0
 
 
 def _judge_group(group: _Group, cancellation: _Group | None, unclear: _Group | None) -> dict[str, TradeJudgement]:
@@ -274,19 +271,6 @@ def _judge_uncompared(entry: LedgerEntry, first: LedgerEntry) -> TradeJudgement:
         return TradeJudgement(TradeState.CANCELLATION_UNMATCHED)
     state = TradeState.POSSIBLE_DUPLICATE if entry.is_confirmed else TradeState.UNCONFIRMED
     return TradeJudgement(state, duplicate_of=first.trade_id)
-
-
-def read_stored_trade(fields: Mapping[str, Any]) -> Trade:
-    """As a document of any age has it: what a version before did not read is unknown, and so is a number that no trade
-    has, which would compare with nothing."""
-    trade = Trade.from_json({**dict.fromkeys(TRADE_FIELDS), "is_cancellation": False, **fields})
-    numbers = {name: getattr(trade, name) for name in TRADE_FIELDS if isinstance(getattr(trade, name), Decimal)}
-    unknown: dict[str, Any] = {name: None for name, number in numbers.items() if not _is_plausible(number)}
-    return replace(trade, **unknown)
-
-
-def _is_plausible(number: Decimal) -> bool:
-    return number.is_finite() and number.adjusted() < _MAX_DIGITS and len(number.as_tuple().digits) <= _MAX_DIGITS
 
 
 def align_trades(known: Sequence[tuple[str, Trade]], stated: Sequence[Trade]) -> list[str | None]:

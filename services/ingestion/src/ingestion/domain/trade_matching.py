@@ -59,11 +59,11 @@ def compare_trades(one: StatedTrade, other: StatedTrade) -> Similarity:
     Certain: the same file came twice, or the reference is the same and nothing contradicts it, or a statement lists
     what a note says: with the account, the security and the price of it.
     """
-    instrument = have_same_instrument(one.trade, other.trade)
+    security = have_same_security(one.trade, other.trade)
     account = have_same_account(one.trade, other.trade)
     price = have_same_price(one.trade, other.trade)
     reference = _have_same_reference(one, other)
-    if instrument is False:
+    if security is False:
         return Similarity.DIFFERENT
     if reference is True:
         # An order that is split over accounts, or a price that was rounded otherwise: not settled by the reference.
@@ -72,7 +72,7 @@ def compare_trades(one: StatedTrade, other: StatedTrade) -> Similarity:
         return Similarity.DIFFERENT
     if one.content_sha256 == other.content_sha256:
         return Similarity.CERTAIN
-    if instrument is None:
+    if security is None:
         # An ISIN here and a ticker there: only the price speaks for one security.
         is_like = price is True or _is_same_reading(one.trade, other.trade)
         return Similarity.POSSIBLE if is_like else Similarity.DIFFERENT
@@ -80,7 +80,7 @@ def compare_trades(one: StatedTrade, other: StatedTrade) -> Similarity:
     return Similarity.CERTAIN if is_listed and account is True and price is True else Similarity.POSSIBLE
 
 
-def have_same_instrument(one: Trade, other: Trade) -> bool | None:
+def have_same_security(one: Trade, other: Trade) -> bool | None:
     """None where neither has an identifier of the kind that the other one has. Tickers are those of an exchange: two
     of them say nothing where they differ."""
     if one.isin and other.isin:
@@ -101,7 +101,8 @@ def find_wkn(trade: Trade) -> str | None:
 
 
 def list_instrument_keys(trade: Trade) -> list[str]:
-    """What two statements of a security share at least one of; its pending order is looked for by them."""
+    """The keys by which a security is looked for, as the columns `instrument_keys` have them: `isin:…`, `wkn:…` and
+    `ticker:…`. Two statements of one security share at least one."""
     named = {"isin": trade.isin, "wkn": find_wkn(trade), "ticker": trade.ticker}
     return [f"{kind}:{value.strip().upper()[:40]}" for kind, value in named.items() if value and value.strip()]
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 
 from ingestion.domain.invoice import Invoice
 from ingestion.domain.transcript import Transcript
-from ingestion.extract.layout_rules import is_invoice, read_invoice
+from ingestion.extract.layout_rules import is_invoice, limit_lines, read_invoice
+from ingestion.extract.supplier import find_supplier
 
 # In two readings of one invoice these never differ.
 _IDENTITY = ("invoice_number", "total_gross", "currency", "issue_date", "vat_id", "iban")
@@ -18,6 +19,12 @@ class InvoicePart:
     transcript: Transcript
     invoice: Invoice
     kind: str
+
+    @property
+    def has_certain_supplier(self) -> bool:
+        """Whether two signs on its pages agree whose invoice it is."""
+        supplier = find_supplier(limit_lines(self.transcript))
+        return supplier is not None and supplier.is_certain
 
     @property
     def is_certain(self) -> bool:

@@ -300,7 +300,7 @@ BUYER = match_any(
     r"\bdelivery\s+address\b",
     r"\b(?:customer|client|buyer|recipient)\b",
     r"\byour\b",
-    r"^\W*(?:to|an|à|aan|para|til|till|dla|pro)\s?:\W*$",
+    r"^\W*(?:to|an|à|aan|para|til|till|dla|pro)\s?:?\W*$",
     r"\b(?:kunden?|käufer|empfänger|rechnungsempfänger|warenempfänger|auftraggeber)\b",
     r"\b(?:liefer|rechnungs)(?:adresse|anschrift)\b",
     r"\bihre?\b",

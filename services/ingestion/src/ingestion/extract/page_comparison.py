@@ -13,9 +13,10 @@ from ingestion.domain.invoice import Invoice
 from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.transcript import TextLine, Transcript
 from ingestion.extract import values
+from ingestion.extract.company_names import normalize_name
 from ingestion.extract.layout_rules import limit_lines, read_invoice
 from ingestion.extract.payee_numbers import list_read_lines
-from ingestion.extract.supplier import find_supplier_name, normalize_name
+from ingestion.extract.supplier import find_supplier_name
 from ingestion.extract.tax_ids import compare_tax_ids
 
 # A page of these cannot be held against anything.

@@ -31,6 +31,10 @@ E_INVOICE_READER = "e-invoice/2"
 
 _FIELD_WEIGHTS = {"invoice_number": 0.25, "total_gross": 0.25, "issue_date": 0.2, "supplier_name": 0.2, "currency": 0.1}
 
+_ONE_SIGN_CONFIDENCE = 0.6  # only a person, or an earlier document, knows whether it is right
+# These doubt all that was read.
+_WHOLE_DOUBTS = frozenset({ReviewReason.OCR_UNCERTAIN, ReviewReason.SEVERAL_INVOICES})
+
 
 def classify_document(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
     """`document_type` is null for what is no invoice."""
@@ -55,10 +59,12 @@ def extract_invoice(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
     if contradict_each_other(parts):
         doubt = ReviewReason.SEVERAL_INVOICES
     confidence = estimate_confidence(part.invoice)
+    if doubt is None and part.invoice.supplier_name is not None and not part.has_certain_supplier:
+        doubt, confidence = ReviewReason.SUPPLIER_UNCERTAIN, min(confidence, _ONE_SIGN_CONFIDENCE)
     return {
         "document_type": part.kind,
         "extraction": part.invoice.to_json(),
-        "confidence": confidence if doubt is None else min(confidence, 0.5),
+        "confidence": min(confidence, 0.5) if doubt in _WHOLE_DOUBTS else confidence,
         "doubts": [],
         "review_reason": doubt,
         "reader": OCR_READER if is_ocr else LAYOUT_READER,

@@ -8,6 +8,8 @@ from statistics import median
 
 from ingestion.domain.transcript import TextCell, TextLine
 from ingestion.extract import labels
+from ingestion.extract.account_holder import find_account_holder
+from ingestion.extract.company_names import begins_alike, normalize_name, parse_name
 from ingestion.extract.tax_ids import find_tax_ids
 
 _WEB = re.compile(r"(?:www\.|https?://(?:www\.)?|@)([a-z0-9][a-z0-9-]{2,40})\.[a-z]{2,}", re.IGNORECASE)
@@ -18,27 +20,19 @@ _FREE_MAIL = {
     for domain in files("ingestion.extract").joinpath("free_mail_domains.txt").read_text().split()
 }
 _MAIL = re.compile(r"(?P<local>[\w.+-]{1,60})@(?P<domain>[\w-]{1,60})\.")
-_NO_NAME = re.compile(
-    r"^(?:page|seite|pagina|strona|tel|fax|fon|phone|mobile|e-?mail|web|iban|bic|swift|bank|vat|gln|kvk|siret|hrb|nip|regon|date|datum|www|number|nummer|numer|numéro)\b"
-    r"|@|https?:|www\.|^\W*\d|\d{3}|:\s*\S|:\s*$|[%€$£=]",
-    re.IGNORECASE,
-)
-_PARTS = re.compile(r"\s+[-–—|●•·]\s+|\s*[●•|]\s*|,\s+(?=[A-ZÄÖÜ\d][^.]*$)|\t")
-
 _NAME_LABEL = re.compile(r"^\W*(?:name|firma|company|nom|naam|nazwa|nome|nombre|název|navn|namn)\W*$", re.IGNORECASE)
 
 _SENDER_PARTS = re.compile(r"\s*[,●•|·]\s*|\s+[-–—]\s+")
 _HOUSE = re.compile(r"\s\d{1,4}\s?[a-zA-Z]?$")  # a street's number ends it
 _TOWN = re.compile(r"(?:[A-Z]{1,2}-)?\d{4,5}\s+[^\W\d]")  # a postcode and its town
 
-# `Muster SAS au capital de 20 000 €`: the name ends with its legal form.
-_BEHIND_NAME = re.compile(r"\s+(?:au\s+capital|capital|kapitał|mit\s+sitz|registered|inscrita)\b.*$", re.IGNORECASE)
-
 _FAR_BESIDE = 150.0  # points: what is farther from a label is in another column of the page
 _HEAD_LINES = 8
 _MAX_CELLS = 12  # of a line
 _MAX_LINE = 400  # letters
 _BLOCK_LINES = 7
+_COLUMN_LINES = 12
+_SAME_COLUMN = 3.0  # points
 _FOOT = 0.8  # of the lines stand above it
 _MIN_REGISTER_DIGITS = 5
 _BLOCK_GAP = 1.8  # of a line's height: more between two lines parts their blocks
@@ -47,6 +41,22 @@ _BLOCK_GAP = 1.8  # of a line's height: more between two lines parts their block
 _ENOUGH = 3.0
 _AHEAD = 1.0
 _LARGE = 1.3  # of the height of most lines: the type of a letter head
+
+# What says that a name is the supplier's. Where it stands, and how large, says little: a slogan is larger, and some
+# begin with whom they write to.
+_SIGNS = frozenset(
+    {"label", "sender line", "number", "column", "domain", "domain in foot", "mail", "company", "holder", "imprint"}
+)
+_ENOUGH_SIGNS = 2
+# The page calls it the seller; or begins with the name, and has its tax number and no other, or says who the customer
+# is, who is another.
+_CERTAIN = (
+    frozenset({"named"}),
+    frozenset({"top", "number", "only number"}),
+    frozenset({"top", "company", "other customer"}),
+)
+# `From` and `Remit to` name stations and branches too.
+_NO_NAMING = re.compile(r"^\W*(?:from|remit|service)\b", re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -61,10 +71,37 @@ class _Candidate:
             self.score += score
 
 
+@dataclass(frozen=True, slots=True)
+class Supplier:
+    """`reasons` are what on the page speaks for the name."""
+
+    name: str
+    reasons: frozenset[str]
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether two signs agree: of one alone nobody knows whether it is a slogan's, a customer's or a partner's."""
+        signs = self.reasons & _SIGNS
+        if "number" in signs:
+            signs -= {"column"}  # the same number
+        return len(signs) >= _ENOUGH_SIGNS or any(some <= self.reasons for some in _CERTAIN)
+
+
 def find_supplier_name(page: Sequence[TextLine]) -> str | None:
-    """The supplier's name, None unless one name is clearly ahead of all others."""
+    supplier = find_supplier(page)
+    return None if supplier is None else supplier.name
+
+
+def find_supplier(page: Sequence[TextLine]) -> Supplier | None:
+    """Whose invoice it is; None unless one name is clearly ahead of all others."""
+    return _choose_supplier(_gather_candidates(page))
+
+
+def _gather_candidates(page: Sequence[TextLine]) -> dict[str, _Candidate]:
     candidates: dict[str, _Candidate] = {}
+    customers: set[str] = set()
     domains = _find_domains(page)
+    domains_in_foot = _find_domains(page[int(len(page) * _FOOT) :])
     last = max((line.page for line in page), default=0)
     usual = median(line.height for line in page) if page else 0.0
     for index, line in enumerate(page):
@@ -73,18 +110,33 @@ def find_supplier_name(page: Sequence[TextLine]) -> str | None:
             labelled = _find_labelled_seller(page, index, number)
             if labelled:
                 _get_candidate(candidates, labelled).add_reason("label", 4.0)
+                if not _NO_NAMING.match(cell.text):
+                    _get_candidate(candidates, labelled).add_reason("named", 0.0)
             if is_buyer_cell(page, index, number):
+                if (customer := parse_name(labels.BUYER.sub("", cell.text))) is not None:
+                    customers.add(normalize_name(customer))
                 continue
-            name = _parse_name(_join_wrapped_name(page, index, number))
+            name = parse_name(_join_wrapped_name(page, index, number))
             if name and not _is_below_sender_line(page, index, number) and not _is_street(page, index, number):
                 candidate = _get_candidate(candidates, name)
                 _score_candidate(candidate, page, index, domains, last)
+                if normalize_name(name) in domains_in_foot:
+                    candidate.add_reason("domain in foot", 0.0)
                 is_head = index < _HEAD_LINES and line.page == page[0].page
                 # A line is as high as what it begins with.
                 if is_head and number == 0 and line.height > _LARGE * usual:
                     candidate.add_reason("large", 1.5)
-            if sender := _find_sender_in_line(cell.text):
+            if sender := _find_sender(line, number):
                 _get_candidate(candidates, sender).add_reason("sender line", 4.0)
+            if holder := find_account_holder(page, index, number):
+                _get_candidate(candidates, holder).add_reason("holder", 2.0)
+    for key, candidate in candidates.items():
+        if customers and key not in customers:
+            candidate.add_reason("other customer", 0.0)
+    return candidates
+
+
+def _choose_supplier(candidates: dict[str, _Candidate]) -> Supplier | None:
     numbered = [candidate for candidate in candidates.values() if "number" in candidate.reasons]
     if len(numbered) == 1:
         numbered[0].add_reason("only number", 1.0)
@@ -97,9 +149,10 @@ def find_supplier_name(page: Sequence[TextLine]) -> str | None:
     rivals = [other for other in others if other not in longer]
     if rivals and best.score - rivals[0].score < _AHEAD:
         return None
-    companies = [other.written for other in longer if labels.COMPANY.search(other.written)]
-    is_brand = not labels.COMPANY.search(best.written) and len(companies) == 1
-    return companies[0] if is_brand else best.written
+    companies = [other for other in longer if labels.COMPANY.search(other.written)]
+    if not labels.COMPANY.search(best.written) and len(companies) == 1:
+        return Supplier(companies[0].written, frozenset(best.reasons | companies[0].reasons))
+    return Supplier(best.written, frozenset(best.reasons))
 
 
 def _join_wrapped_name(page: Sequence[TextLine], index: int, number: int) -> str:
@@ -145,16 +198,26 @@ def is_buyer_cell(page: Sequence[TextLine], line_index: int, cell_index: int) ->
     return False
 
 
+def _find_sender(line: TextLine, number: int) -> str | None:
+    """In a cell; or over several, which marks between its parts make of a line."""
+    cell = line.cells[number]
+    if number == 0 and any(re.fullmatch(r"[●•|·–—-]", other.text) for other in line.cells[1:3]):
+        return _find_sender_in_line(" ".join(other.text for other in line.cells[:_MAX_CELLS]))
+    return _find_sender_in_line(cell.text)
+
+
 def _find_sender_in_line(text: str) -> str | None:
     """`Malerbetrieb Kunz, Hauptstr. 1, 10115 Berlin`: the line over an envelope's window begins with the sender."""
     parts = _SENDER_PARTS.split(text)
     town = next((number for number, part in enumerate(parts) if number and _TOWN.match(part)), None)
-    if len(parts) < 3 or town is None:
+    # A company with a postcode of its own names no street.
+    least = 2 if labels.COMPANY.search(parts[0]) else 3
+    if len(parts) < least or town is None:
         return None
     # `Kwekerijweg 8, 2691 KP …`: without a street in between the first part is the street.
     if _HOUSE.search(parts[0]) and not any(_HOUSE.search(part) for part in parts[1:town]):
         return None
-    return _parse_name(parts[0])
+    return parse_name(parts[0])
 
 
 def _is_street(page: Sequence[TextLine], line_index: int, cell_index: int) -> bool:
@@ -184,17 +247,40 @@ def _score_candidate(
         candidate.add_reason("company", 3.0)
     if normalize_name(candidate.written) in domains:
         candidate.add_reason("domain", 3.0)
+    elif any(begins_alike(candidate.written, domain) for domain in domains):
+        candidate.add_reason("domain", 0.0)
     if index < 3 and line.page == page[0].page:
         candidate.add_reason("top", 1.0)
     if line.page in (page[0].page, last_page) and index > len(page) * _FOOT:
         candidate.add_reason("foot", 0.5)
+        if _is_imprint(page, index, candidate.written):
+            candidate.add_reason("imprint", 0.0)
     if "seen" in candidate.reasons:
         candidate.add_reason("again", 1.0)
     candidate.add_reason("seen", 0.0)
     if _has_own_number_near(page, index, candidate.written):
         candidate.add_reason("number", 2.0)
+    elif _has_own_number_in_column(page, index, candidate.written):
+        candidate.add_reason("column", 0.0)
     if _has_address_with_last_name_below(page, index, candidate.written):
         candidate.add_reason("mail", 2.0)
+
+
+# What stands beside a business's name in the foot of its paper.
+_OF_IMPRINT = labels.match_any(
+    r"\b(?:tel|phone|fon|telefon|tél|www|iban|bic|bankgiro|capital|kapital|krs|c\.?s\.?v|registered|inscrita|amtsgericht|rcs|sitz)\b|@",
+    r"\b(?:geschäftsführ\w{1,4}|vorstand|managing\s+director|directeur|gérant|bestuurder)\b",
+    labels.REGISTER.pattern,
+    labels.VAT_ID.pattern,
+)
+
+
+def _is_imprint(page: Sequence[TextLine], index: int, name: str) -> bool:
+    cell = next((cell for cell in page[index].cells if name in cell.text), None)
+    if cell is None:
+        return False
+    own = [page[index].text, *(found.text for _, found in _list_block(page, index, cell, 1))]
+    return any(_OF_IMPRINT.search(text[:_MAX_LINE]) for text in own)
 
 
 def _has_own_number_near(page: Sequence[TextLine], index: int, name: str) -> bool:
@@ -212,6 +298,33 @@ def _has_own_number_near(page: Sequence[TextLine], index: int, name: str) -> boo
     above = next(_list_block(page, index, cell, -1), None)
     is_first = above is None or labels.BARE_DOCUMENT.match(above[1].text) is not None
     return is_first or (labels.COMPANY.search(name) is not None and own[0] - index <= 2)
+
+
+_ENDS_COLUMN = labels.match_any(
+    labels.BUYER.pattern,
+    labels.COMPANY.pattern,
+    labels.INVOICE_WORD.pattern,
+    labels.INVOICE_NUMBER.pattern,
+    r"\d[.,]\d{2}\b",
+)
+
+
+def _has_own_number_in_column(page: Sequence[TextLine], index: int, name: str) -> bool:
+    """A tax number farther below in the column that a company heads, with gaps between address, web and numbers."""
+    cell = next((cell for cell in page[index].cells if name in cell.text), None)
+    if cell is None or not labels.COMPANY.search(name):
+        return False
+    for line in page[index + 1 : index + _COLUMN_LINES]:
+        if line.page != page[index].page:
+            return False
+        for other in line.cells[:_MAX_CELLS]:
+            if abs(other.left - cell.left) > _SAME_COLUMN:
+                continue
+            if _is_own_number(other):
+                return True
+            if _ENDS_COLUMN.search(other.text):
+                return False
+    return False
 
 
 def _list_block(page: Sequence[TextLine], index: int, cell: TextCell, step: int) -> Iterator[tuple[int, TextCell]]:
@@ -265,36 +378,16 @@ def _get_candidate(candidates: dict[str, _Candidate], name: str) -> _Candidate:
     return candidate
 
 
-def normalize_name(name: str) -> str:
-    """The name without its legal form, for comparing: a footer may have it and the head not."""
-    return re.sub(r"[^a-z0-9]", "", labels.COMPANY.sub("", name).lower())
-
-
 def _find_domains(page: Sequence[TextLine]) -> set[str]:
-    found = {match[1].lower() for line in page for match in _WEB.finditer(line.text)}
+    """Those of web and mail addresses, without those of the customer."""
+    found = {
+        match[1].lower()
+        for index, line in enumerate(page)
+        for number, cell in enumerate(line.cells[:_MAX_CELLS])
+        for match in _WEB.finditer(cell.text)
+        if not is_buyer_cell(page, index, number)
+    }
     return {re.sub(r"[^a-z0-9]", "", domain) for domain in found - _FREE_MAIL}
-
-
-def _parse_name(text: str) -> str | None:
-    """The part of a cell that can be a name: a company with its legal form anywhere, else a short line of words."""
-    for part in (_cut_behind_legal_form(part) for part in _PARTS.split(text)):
-        if labels.COMPANY.search(part) and normalize_name(part) and len(part) < 70 and not _NO_NAME.search(part):
-            return part.strip(" .,:;-") if not part.rstrip().endswith(".") else part.strip(" ,:;-")
-    first = _PARTS.split(text)[0].strip()
-    words = first.split()
-    # A long name writes its words with capitals, as a sentence does not.
-    most = 7 if all(word[0].isupper() for word in words if len(word) > 3) else 5
-    if not 1 <= len(words) <= most or len(first) < 4 or _NO_NAME.search(first):
-        return None
-    is_label = any(
-        label.search(first)
-        for label in (labels.INVOICE_WORD, labels.ISSUE_DATE, labels.DUE_DATE, labels.TOTAL_NET, labels.TOTAL_GROSS)
-    )
-    return None if is_label or not first[0].isupper() else first
-
-
-def _cut_behind_legal_form(text: str) -> str:
-    return _BEHIND_NAME.sub("", text) if labels.COMPANY.search(_BEHIND_NAME.sub("", text)) else text
 
 
 def _find_labelled_seller(page: Sequence[TextLine], index: int, number: int) -> str | None:
@@ -303,7 +396,7 @@ def _find_labelled_seller(page: Sequence[TextLine], index: int, number: int) -> 
     if not match or labels.BUYER.search(cell.text):
         return None
     for text in _list_texts_for_label(page, index, number, match.end()):
-        if name := _parse_name(text.lstrip(" :")):
+        if name := parse_name(text.lstrip(" :")):
             return name
     return None
 

@@ -3,15 +3,15 @@
 import re
 
 from ingestion.domain.lanes import Lane
+from ingestion.handlers.remove_duplicate import DuplicateRemover
 from ingestion.ports.blobs import DocumentBlobs
-from ingestion.ports.intake import IntakeStore, Rereads, SuperfluousBlob
-from mailroom_common.errors import Rejected, Unavailable
+from ingestion.ports.intake import IntakeStore, Rereads
+from mailroom_common.errors import Rejected
 from mailroom_common.events import AttachmentStored, derive_attachment_id, derive_blob_key
 from mailroom_common.kafka.headers import REPLAY_ID, REPLAY_ID_PATTERN
 from mailroom_common.kafka.record import IncomingRecord
 from mailroom_common.logs import get_logger
-from mailroom_common.metrics import BLOB_DELETIONS_FAILED, INGESTION_ATTACHMENTS_RECORDED
-from mailroom_common.retries import describe_error
+from mailroom_common.metrics import INGESTION_ATTACHMENTS_RECORDED
 from mailroom_common.topics import ATTACHMENTS_BACKFILL
 
 log = get_logger()
@@ -26,6 +26,7 @@ class AttachmentRecorder:
         self._intakes = intakes
         self._rereads = rereads
         self._blobs = blobs
+        self._remover = DuplicateRemover(intakes, rereads, blobs)
 
     async def __call__(self, record: IncomingRecord) -> None:
         if record.event is None:
@@ -39,47 +40,13 @@ class AttachmentRecorder:
 
     async def record_stored(self, stored: AttachmentStored, lane: Lane = Lane.LIVE) -> None:
         """Of a record, or of an upload by hand."""
-        superfluous_blob = await self._intakes.record_attachment(stored, lane)
-        INGESTION_ATTACHMENTS_RECORDED.labels("document" if superfluous_blob is None else "duplicate").inc()
-        if superfluous_blob is not None:
+        duplicate = await self._intakes.record_attachment(stored, lane)
+        INGESTION_ATTACHMENTS_RECORDED.labels("document" if duplicate is None else "duplicate").inc()
+        if duplicate is not None:
             # After the commit: until then no row says that the first attachment's blob is kept instead. A crash in
-            # between leaves it to the record that comes again, which names the same blob.
-            await self._delete_duplicate(superfluous_blob, stored)
+            # between leaves it to the record that comes again, or to the sweep where it was an upload by hand.
+            await self._remover.remove_duplicate(duplicate)
             log.info("duplicate_recorded", attachment_id=stored.attachment_id)
-
-    async def _delete_duplicate(self, blob: SuperfluousBlob, stored: AttachmentStored) -> None:
-        """Only bytes that are kept elsewhere may go. Both blobs are read for that, each once: what was stored whole may
-        be damaged since, and a record may be wrong about the content of its own blob, too."""
-        own_sha256 = await self._blobs.compute_sha256(blob.key)
-        if own_sha256 is None:
-            return  # the record comes again, and its blob was deleted the first time
-        if own_sha256 != stored.content_sha256:
-            raise Rejected(
-                f"the blob of attachment {stored.attachment_id} has other content than its record says; it is kept"
-            )
-        kept_sha256 = await self._blobs.compute_sha256(blob.kept_key)
-        if kept_sha256 == own_sha256:
-            await self._delete_if_possible(blob, stored)
-            return
-        # The blob that a document names is gone, as after a restore that brought the attachments in another order, or
-        # has other bytes than it should: the copy of its duplicate is the only good one, and is kept.
-        log.warning(
-            "kept_blob_unusable",
-            kept_key=blob.kept_key,
-            copy_key=blob.key,
-            problem="missing" if kept_sha256 is None else "other_content",
-        )
-        await self._rereads.request_from_copy(stored)
-
-    async def _delete_if_possible(self, blob: SuperfluousBlob, stored: AttachmentStored) -> None:
-        """A store that is read from and deletes nothing, as one with a retention lock, holds up no record. What it
-        keeps takes room, and is deleted when the record comes again."""
-        try:
-            await self._blobs.delete_blob(blob.key)
-        except (Unavailable, Rejected) as error:
-            BLOB_DELETIONS_FAILED.labels("duplicate").inc()
-            # The store did not delete the blob of a duplicate; the document reads its own, and nothing is lost.
-            log.warning("duplicate_blob_kept", attachment_id=stored.attachment_id, reason=describe_error(error))
 
     async def _replay(self, stored: AttachmentStored, replay_id: str) -> bool:
         """Has the document read again. False for an attachment that has to be recorded first: it came after the backup

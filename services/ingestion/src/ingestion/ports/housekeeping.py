@@ -27,10 +27,17 @@ class TradeAnnouncements(Protocol):
         ...
 
 
+class BacklogStep(Enum):
+    """What became of an attempt to write some results of a backlog."""
+
+    WRITTEN = auto()
+    NOTHING = auto()  # there is none, or another instance writes it
+    OUTBOX_FULL = auto()  # so many results wait for Kafka that no more are written now
+
+
 class ResultBacklog(Protocol):
-    async def write_some(self) -> bool:
-        """Write some more results of a document that has very many attachments. False when there is none, or while many
-        results wait for Kafka."""
+    async def write_some(self) -> BacklogStep:
+        """Write some more results of a document that has very many attachments."""
         ...
 
 
@@ -47,17 +54,24 @@ class Backfill(Protocol):
         ...
 
 
-class SweptUpload(Enum):
-    """What became of an upload that is a day old."""
+class SweptBlob(Enum):
+    """What became of a blob that perhaps nobody needs."""
 
     DELETED = auto()
-    RECORDED = auto()  # it is an attachment, and its blob stays
-    POSTPONED = auto()  # the store did not delete its blob
+    KEPT = auto()  # it is needed
+    POSTPONED = auto()  # the store did not delete it
 
 
-class UnfinishedUploads(Protocol):
-    async def sweep_upload(self) -> SweptUpload | None:
-        """Delete the blob of one upload that was cut off long ago. None when there is none."""
+class BlobSweep(Protocol):
+    async def sweep_blob(self) -> SweptBlob | None:
+        """Delete one blob that an upload, or a duplicate, left behind long ago. None when there is none."""
+        ...
+
+
+class DocumentCheck(Protocol):
+    async def check_changes(self) -> bool:
+        """Go through some more of the log of changes for what a worker of an earlier release left out of documents.
+        False when there is no more, or another instance does so."""
         ...
 
 

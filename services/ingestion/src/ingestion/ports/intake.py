@@ -2,21 +2,37 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from ingestion.domain.lanes import Lane
 from mailroom_common.events import AttachmentStored
 
 
-class SuperfluousBlob(NamedTuple):
-    """A duplicate's blob: the same bytes are kept at `kept_key`, as far as the rows know."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DuplicateBlob:
+    """The blob of an attachment whose bytes are kept at `kept_key`, as far as the rows know. `content_sha256` is what
+    its record said."""
 
+    attachment_id: str
+    tenant_id: str
+    doc_source_id: str
+    content_sha256: str
     key: str
     kept_key: str
 
 
-class IntakeStore(Protocol):
-    async def record_attachment(self, stored: AttachmentStored, lane: Lane = Lane.LIVE) -> SuperfluousBlob | None:
+class UndeletedDuplicates(Protocol):
+    """Blobs of duplicates, from the transaction that records them until they are deleted."""
+
+    async def claim_duplicate(self) -> DuplicateBlob | None:
+        """One that nobody has deleted for an hour; it is not claimed again for a day. None where there is none."""
+        ...
+
+    async def forget_duplicate(self, attachment_id: str) -> None: ...
+
+
+class IntakeStore(UndeletedDuplicates, Protocol):
+    async def record_attachment(self, stored: AttachmentStored, lane: Lane = Lane.LIVE) -> DuplicateBlob | None:
         """Record an attachment and its document, in one transaction; a record that comes again changes nothing.
 
         Returns:
@@ -69,8 +85,8 @@ class Rereads(Protocol):
         """
         ...
 
-    async def request_from_copy(self, stored: AttachmentStored) -> None:
-        """Have the document of this attachment, whose blob is a good copy, read anew unless it was read: once for each
+    async def request_from_copy(self, copy: DuplicateBlob) -> None:
+        """Have the document of this attachment, whose blob is good, read anew unless it was read: once for each
         copy, and also where it is being read at this moment. Raises as `request_by_attachment` does."""
         ...
 

@@ -38,6 +38,10 @@ class TradeDecisionRefused(Exception):
     """The decision makes no sense for this trade; the message says why."""
 
 
+class ForeignCursor(Exception):
+    """The cursor is of a list in another order than the one that is asked for."""
+
+
 class TradeLedger(Protocol):
     """The trades of a tenant as the API shows them (`domain/trade_views.py`)."""
 

@@ -1,6 +1,7 @@
 """Results of a document whose content came with very many attachments, on a real database."""
 
 from collections import Counter
+from dataclasses import dataclass, field
 
 import pytest
 from ingestion_fakes import build_record
@@ -11,9 +12,12 @@ from ingestion.adapters.document_results import MAX_RESULTS, PgResultBacklog
 from ingestion.adapters.documents import PgDocumentCatalog
 from ingestion.adapters.reviews import PgReviews
 from ingestion.domain.review import Review, ReviewAction
+from ingestion.ports.housekeeping import BacklogStep
 from mailroom_common.outbox import Outbox
 
 pytestmark = pytest.mark.stack
+
+WRITTEN, NOTHING, OUTBOX_FULL = BacklogStep.WRITTEN, BacklogStep.NOTHING, BacklogStep.OUTBOX_FULL
 
 _SEND_AGAIN = """
     insert into ingestion.intake (attachment_id, document_id, tenant_id, doc_source_id, provider, message_id, part_path,
@@ -24,15 +28,31 @@ _SEND_AGAIN = """
 """
 
 
-async def send_often(site: Ingestion, count: int) -> str:
-    record = build_record(b"%PDF- often", tenant="acme")
+@dataclass
+class FakeRelay:
+    """Knows which documents' results Kafka refuses; None: another instance's relay leads."""
+
+    blocked: list[str] | None = field(default_factory=list)
+
+    def list_blocked_aggregates(self) -> list[str] | None:
+        return self.blocked
+
+
+async def send_often(site: Ingestion, count: int, *, name: str = "often", tenant: str = "acme") -> str:
+    record = build_record(f"%PDF- {name}".encode(), message=name, tenant=tenant, source=f"source of {tenant}")
     await site.intakes.record_attachment(record)
     await site.pool.execute(_SEND_AGAIN, record.attachment_id, count)
     return record.attachment_id
 
 
-def open_backlog(site: Ingestion) -> PgResultBacklog:
-    return PgResultBacklog(site.pool, Outbox(SCHEMA, site.codec), utc_now)
+def open_backlog(site: Ingestion, relay: FakeRelay | None = None) -> PgResultBacklog:
+    return PgResultBacklog(site.pool, Outbox(SCHEMA, site.codec), relay or FakeRelay(), utc_now)
+
+
+async def list_waiting(site: Ingestion) -> list[str]:
+    """The documents whose results are in the outbox, each once, in the order of their newest one."""
+    rows = await site.pool.fetch("select aggregate from ingestion.outbox group by aggregate order by max(id)")
+    return [row["aggregate"] for row in rows]
 
 
 async def test_content_that_came_very_often_has_a_result_for_each_attachment_some_at_a_time(site: Ingestion) -> None:
@@ -41,7 +61,7 @@ async def test_content_that_came_very_often_has_a_result_for_each_attachment_som
     assert await site.leases.finish_document(await site.claim_document(), DONE)
     assert len(await site.results()) == MAX_RESULTS
     backlog = open_backlog(site)
-    assert [await backlog.write_some() for _ in range(3)] == [True, True, False]
+    assert [await backlog.write_some() for _ in range(3)] == [WRITTEN, WRITTEN, NOTHING]
     results = await site.results()
     assert len({result.attachment_id for result in results}) == len(results) == count
     assert {result.document_id for result in results} == {document_id}
@@ -53,11 +73,11 @@ async def test_a_decision_in_between_is_told_for_each_attachment(site: Ingestion
     document_id = await send_often(site, count)
     assert await site.leases.finish_document(await site.claim_document(), DONE)
     backlog = open_backlog(site)
-    assert await backlog.write_some()
+    assert await backlog.write_some() is WRITTEN
     reviews = PgReviews(site.pool, Outbox(SCHEMA, site.codec), utc_now)
     rejected = Review(action=ReviewAction.REJECT, version=1, fields={}, api_key_id="00")
     assert await reviews.decide_document("acme", document_id, rejected)
-    while await backlog.write_some():
+    while await backlog.write_some() is WRITTEN:
         pass
     newest = {result.attachment_id: result.status for result in await site.results()}
     assert Counter(newest.values()) == {"skipped": count}
@@ -69,10 +89,61 @@ async def test_no_backlog_is_written_while_many_results_wait_for_kafka(
     await send_often(site, MAX_RESULTS + 1)
     assert await site.leases.finish_document(await site.claim_document(), DONE)
     monkeypatch.setattr(document_results, "MAX_OUTBOX_ROWS", MAX_RESULTS)
-    assert not await open_backlog(site).write_some()
+    assert await open_backlog(site).write_some() is OUTBOX_FULL
     await site.pool.execute("delete from ingestion.outbox")
-    assert await open_backlog(site).write_some()
+    assert await open_backlog(site).write_some() is WRITTEN
     assert len(await site.results()) == 1
+
+
+async def test_documents_whose_results_kafka_refuses_hold_up_no_other_backlog(
+    site: Ingestion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused = await send_often(site, MAX_RESULTS + 1, name="refused")
+    assert await site.leases.finish_document(await site.claim_document(), DONE)
+    taken = await send_often(site, MAX_RESULTS + 1, name="taken")
+    assert await site.leases.finish_document(await site.claim_document(), DONE)
+    await site.pool.execute("delete from ingestion.outbox where aggregate = $1", taken)
+    monkeypatch.setattr(document_results, "MAX_OUTBOX_ROWS", MAX_RESULTS)
+    backlog = open_backlog(site, relay := FakeRelay([refused]))
+    assert [await backlog.write_some() for _ in range(2)] == [WRITTEN, NOTHING]
+    assert await list_waiting(site) == [refused, taken]
+    relay.blocked = []
+    await site.pool.execute("delete from ingestion.outbox")
+    assert await backlog.write_some() is WRITTEN
+    assert await list_waiting(site) == [refused], "an operator has acted"
+
+
+async def test_a_backlog_is_written_where_it_is_known_what_waits_for_kafka(site: Ingestion) -> None:
+    await send_often(site, MAX_RESULTS + 1)
+    assert await site.leases.finish_document(await site.claim_document(), DONE)
+    assert await open_backlog(site, FakeRelay(None)).write_some() is NOTHING
+    assert await open_backlog(site).write_some() is WRITTEN
+
+
+async def test_tenants_take_turns_in_their_backlogs(site: Ingestion) -> None:
+    names = [("first", "acme"), ("second", "acme"), ("third", "globex")]
+    documents = [await send_often(site, 2 * MAX_RESULTS + 1, name=name, tenant=tenant) for name, tenant in names]
+    for _ in documents:
+        assert await site.leases.finish_document(await site.claim_document(), DONE)
+    await site.pool.execute("delete from ingestion.outbox")
+    backlog = open_backlog(site)
+    assert [await backlog.write_some() for _ in range(2)] == [WRITTEN, WRITTEN]
+    assert await list_waiting(site) == [documents[0], documents[2]]
+
+
+async def test_a_backlog_that_cannot_be_written_waits_and_holds_up_no_other(
+    site: Ingestion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await send_often(site, MAX_RESULTS + 1)
+    assert await site.leases.finish_document(await site.claim_document(), DONE)
+
+    async def fail(*_: object) -> None:
+        raise ValueError("a bug of ours")
+
+    monkeypatch.setattr(document_results, "_append_each", fail)
+    backlog = open_backlog(site)
+    assert [await backlog.write_some() for _ in range(2)] == [WRITTEN, NOTHING]
+    assert await site.pool.fetchval("select count(*) from ingestion.result_backlog where next_turn_at > now()") == 1
 
 
 async def test_of_very_many_copies_the_newest_hundred_are_looked_at(site: Ingestion) -> None:

@@ -11,18 +11,59 @@ from ingestion.domain.document import DocumentLease, DocumentOutcome
 from ingestion.domain.lanes import Lane
 from ingestion.domain.reasons import ReviewReason
 from ingestion.ports.events import Channel
-from ingestion.ports.intake import SuperfluousBlob
+from ingestion.ports.intake import DuplicateBlob
 from mailroom_common.errors import Rejected, Unavailable
-from mailroom_common.events import ResultStatus
+from mailroom_common.events import AttachmentStored, ResultStatus
 from mailroom_common.outbox import Outbox
 
 pytestmark = pytest.mark.stack
 
 
+def duplicate_of(first: AttachmentStored, duplicate: AttachmentStored) -> DuplicateBlob:
+    return DuplicateBlob(
+        attachment_id=duplicate.attachment_id,
+        tenant_id=first.tenant_id,
+        doc_source_id=first.doc_source_id,
+        content_sha256=first.content_sha256,
+        key=duplicate.blob_key,
+        kept_key=first.blob_key,
+    )
+
+
+async def test_the_blob_of_a_duplicate_is_remembered_until_it_is_deleted_and_tried_once_a_day(site: Ingestion) -> None:
+    """Also where nobody sends the record again: the process that took an upload died behind the commit."""
+    first, second = build_record(message="m1"), build_record(message="m2")
+    await site.intakes.record_attachment(first)
+    for _ in range(2):
+        await site.intakes.record_attachment(second)
+    assert await site.intakes.claim_duplicate() is None, "whoever recorded it deletes it"
+    await site.pool.execute("update ingestion.undeleted_duplicate set next_attempt_at = now()")
+    claimed = [await site.intakes.claim_duplicate() for _ in range(2)]
+    assert claimed == [duplicate_of(first, second), None]
+    await site.intakes.forget_duplicate(second.attachment_id)
+    assert await site.pool.fetchval("select count(*) from ingestion.undeleted_duplicate") == 0
+
+
+async def test_an_attachment_is_added_to_a_document_while_it_is_finished_and_gets_a_path_in_the_archive(
+    site: Ingestion,
+) -> None:
+    """Or whoever holds the ledger, and refers to that document, would wait for it while it waits for the ledger."""
+    first = build_record(message="m1")
+    await site.intakes.record_attachment(first)
+    async with site.pool.acquire() as conn, conn.transaction():
+        await conn.execute("update ingestion.document set archive_path = 'archive/1' where true")
+        async with site.pool.acquire() as other, other.transaction():
+            await other.execute("set local lock_timeout = '2s'")
+            await other.execute(
+                "insert into ingestion.trade_announcement (document_id, tenant_id) values ($1, 'acme')",
+                first.attachment_id,
+            )
+
+
 async def test_the_first_attachment_gives_the_document_its_id(site: Ingestion) -> None:
     first, second = build_record(message="m1"), build_record(message="m2")
     assert await site.intakes.record_attachment(first) is None
-    assert await site.intakes.record_attachment(second) == SuperfluousBlob(second.blob_key, first.blob_key)
+    assert await site.intakes.record_attachment(second) == duplicate_of(first, second)
 
     row = await site.document(first.attachment_id)
     assert (row["status"], row["attempts"], row["blob_key"]) == ("pending", 0, first.blob_key)
@@ -60,7 +101,7 @@ async def test_a_duplicate_of_a_finished_document_has_its_result_at_once(site: I
     review = DocumentOutcome(status=ResultStatus.NEEDS_REVIEW, reason=ReviewReason.NO_TEXT_LAYER)
     await site.leases.finish_document(await site.claim_document(), review)
 
-    assert await site.intakes.record_attachment(late) == SuperfluousBlob(late.blob_key, first.blob_key)
+    assert await site.intakes.record_attachment(late) == duplicate_of(first, late)
 
     result = (await site.results())[1]
     assert (result.attachment_id, result.duplicate_of) == (late.attachment_id, first.attachment_id)
@@ -72,7 +113,7 @@ async def test_a_record_that_comes_again_changes_nothing(site: Ingestion) -> Non
     for _ in range(2):
         assert await site.intakes.record_attachment(first) is None
         # The blob that nobody needs is named again: the worker may have died before it removed it.
-        assert await site.intakes.record_attachment(duplicate) == SuperfluousBlob(duplicate.blob_key, first.blob_key)
+        assert await site.intakes.record_attachment(duplicate) == duplicate_of(first, duplicate)
     await site.leases.finish_document(await site.claim_document(), DONE)
     before = await site.results()
     for again in (first, duplicate):
@@ -140,7 +181,7 @@ async def test_a_duplicate_that_meets_a_finish_under_way_waits_for_it_and_emits_
         )
         taking_in = asyncio.create_task(site.intakes.record_attachment(late))
         await wait_for_blocked_statement(site.pool, "ingestion.document")
-    assert await taking_in == SuperfluousBlob(late.blob_key, first.blob_key)
+    assert await taking_in == duplicate_of(first, late)
     (result,) = await site.results()
     assert (result.attachment_id, result.reason) == (late.attachment_id, "password_required")
 

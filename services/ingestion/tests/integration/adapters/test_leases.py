@@ -128,6 +128,15 @@ async def test_a_claim_does_not_wait_for_a_document_that_another_session_holds(s
     assert lease.document_id == second.attachment_id
 
 
+async def test_a_document_that_another_row_is_made_to_refer_to_is_claimed_and_woken_meanwhile(site: Ingestion) -> None:
+    """Each reference holds the key of the document until its transaction ends, and a claim would pass over it."""
+    await site.intakes.record_attachment(build_record())
+    await site.pool.execute("update ingestion.document set is_resting = true")
+    async with site.pool.acquire() as conn, conn.transaction():
+        await conn.execute("select from ingestion.document for key share")
+        assert await site.leases.claim_document() is not None
+
+
 async def test_the_document_that_waits_longest_is_claimed_first(site: Ingestion) -> None:
     records = [build_record(f"%PDF- {number}".encode(), message=f"m{number}") for number in range(3)]
     for record in records:

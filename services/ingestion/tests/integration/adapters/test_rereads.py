@@ -218,14 +218,15 @@ async def test_good_copy_that_comes_during_the_last_attempt_on_a_damaged_blob_is
     await site.intakes.record_attachment(damaged)
     last_attempt = await site.claim_document()
     assert await site.leases.list_copies(last_attempt) == []
-    await site.intakes.record_attachment(copy)
+    duplicate = await site.intakes.record_attachment(copy)
+    assert duplicate is not None
     for _ in range(2):  # as a record that comes again does
-        await site.rereads.request_from_copy(copy)
+        await site.rereads.request_from_copy(duplicate)
     failed = DocumentOutcome(status=ResultStatus.FAILED, reason=ReviewReason.BLOB_MISMATCH)
     assert not await site.leases.finish_document(last_attempt, failed)
     again = await site.claim_document()
     assert (again.attempt, await site.leases.list_copies(again)) == (1, [copy.blob_key])
-    await site.rereads.request_from_copy(copy)
+    await site.rereads.request_from_copy(duplicate)
     assert await site.leases.finish_document(again, DONE), "the copy was known to this attempt"
     assert [result.status for result in await site.results()] == [ResultStatus.COMPLETED] * 2
 
@@ -239,7 +240,7 @@ async def test_good_copy_has_a_document_read_that_was_not_and_no_other(
     site: Ingestion, outcome: DocumentOutcome, is_read: bool
 ) -> None:
     await finish_document(site, outcome)
-    copy = build_record(b"%PDF- 1", message="copy")
-    await site.intakes.record_attachment(copy)
-    await site.rereads.request_from_copy(copy)
+    duplicate = await site.intakes.record_attachment(build_record(b"%PDF- 1", message="copy"))
+    assert duplicate is not None
+    await site.rereads.request_from_copy(duplicate)
     assert (await site.leases.claim_document() is not None) is is_read

@@ -9,7 +9,7 @@ from ingestion_site import Ingestion
 
 from ingestion.adapters import word_search
 from ingestion.adapters.documents import PgDocumentCatalog
-from ingestion.adapters.word_places import PgWordPlaceBackfill
+from ingestion.adapters.word_positions import PgWordPositionBackfill
 from ingestion.ports.documents import DocumentFilter
 
 pytestmark = pytest.mark.stack
@@ -41,7 +41,7 @@ def list_words(number: int) -> Iterator[str]:
 @pytest.fixture(autouse=True)
 def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a busy machine pages would end short."""
-    monkeypatch.setattr(word_search, "_LONGEST_S", 600)
+    monkeypatch.setattr(word_search, "_MAX_DURATION_S", 600)
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ async def list_pages(pool: asyncpg.Pool, wanted: DocumentFilter, limit: int) -> 
 async def test_words_find_the_documents_that_have_all_of_them_the_newest_first_page_by_page(
     pool: asyncpg.Pool, documents: Mapping[int, set[str]], few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(word_search, "FEW", few)
+    monkeypatch.setattr(word_search, "MAX_CHECKED_SINGLY", few)
     for text in ("all", "even", "former", "once", "nowhere", "odd former", "even odd"):
         for status in (None, "completed"):
             expected = [
@@ -92,10 +92,10 @@ async def test_words_find_the_documents_that_have_all_of_them_the_newest_first_p
 async def test_no_step_holds_more_documents_against_the_other_filters_than_its_limit(
     pool: asyncpg.Pool, documents: Mapping[int, set[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(word_search, "FEW", 0)
+    monkeypatch.setattr(word_search, "MAX_CHECKED_SINGLY", 0)
     monkeypatch.setattr(word_search, "_MAX_CANDIDATES", 2)
-    monkeypatch.setattr(word_search, "_LONGEST_S", -1)  # a page is one step
-    monkeypatch.setattr(word_search, "STRETCHES", ((18, 1, 0.0),))
+    monkeypatch.setattr(word_search, "_MAX_DURATION_S", -1)  # a page is one step
+    monkeypatch.setattr(word_search, "STEP_SIZES", ((18, 1, 0.0),))
     pages = await list_pages(pool, DocumentFilter(text="all", profile="invoice"), 9)
     assert {len(page) for page in pages} <= {0, 1, 2}
     assert sum(len(page) for page in pages) == len(POSITIONS)
@@ -104,9 +104,9 @@ async def test_no_step_holds_more_documents_against_the_other_filters_than_its_l
 async def test_words_of_an_earlier_release_are_found_before_and_after_they_have_their_place(
     site: Ingestion, documents: Mapping[int, set[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(word_search, "FEW", 0)
+    monkeypatch.setattr(word_search, "MAX_CHECKED_SINGLY", 0)
     await site.pool.execute("update ingestion.document_words set seq = null where document_id in ('acme-5', 'other-7')")
-    backfill = PgWordPlaceBackfill(site.pool, batch=1)
+    backfill = PgWordPositionBackfill(site.pool, batch=1)
     assert await list_pages(site.pool, DocumentFilter(text="even"), 100) == [
         [f"acme-{position}" for position in POSITIONS[::-1] if "even" in documents[position]]
     ]
@@ -117,7 +117,7 @@ async def test_words_of_an_earlier_release_are_found_before_and_after_they_have_
 async def test_a_document_that_is_recorded_is_found_by_its_place_at_once(
     site: Ingestion, documents: Mapping[int, set[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(word_search, "FEW", 0)
+    monkeypatch.setattr(word_search, "MAX_CHECKED_SINGLY", 0)
     record = build_record(b"%PDF- new", message="new", subject="April's steel")
     await site.intakes.record_attachment(record)
     assert not await site.pool.fetchval("select count(*) from ingestion.document_words where seq is null")

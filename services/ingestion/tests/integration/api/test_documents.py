@@ -177,9 +177,8 @@ async def test_a_page_ends_early_where_its_documents_are_long(site: Ingestion, a
     assert found == recorded[::-1]
 
 
-@pytest.mark.parametrize("cursor", ["x", "!!", "LTE", "OTk5OTk5OTk5OTk5OTk5OTk5OTk5OTk"])
-async def test_a_cursor_that_is_none_of_ours_is_refused(api: httpx.AsyncClient, cursor: str) -> None:
-    answer = await api.get("/documents", params={"cursor": cursor})
+async def test_a_cursor_that_is_none_of_ours_is_refused(api: httpx.AsyncClient) -> None:
+    answer = await api.get("/documents", params={"cursor": "LTE"})
     assert answer.status_code == 422
     assert answer.headers["content-type"] == "application/problem+json"
 

@@ -11,7 +11,7 @@ from ingestion_site import DONE, Ingestion
 
 from ingestion.adapters.uploads import PgManualUploads, UploadSweeper
 from ingestion.domain.upload import MAX_UPLOAD_BYTES
-from ingestion.ports.housekeeping import SweptUpload
+from ingestion.ports.housekeeping import SweptBlob
 from mailroom_common.errors import Unavailable
 
 pytestmark = pytest.mark.stack
@@ -119,11 +119,11 @@ async def test_the_blob_of_an_upload_that_was_cut_off_is_swept_and_a_recorded_on
     await site.put_blob("documents/lost.pdf", CONTENT)
     await uploads.record_upload_start("lost", "documents/lost.pdf")
     await uploads.record_upload_start(recorded, kept)  # as a crash after the record leaves it
-    assert await UploadSweeper(site.pool, site.blobs).sweep_upload() is None
+    assert await UploadSweeper(site.pool, site.blobs).sweep_blob() is None
 
     sweeper = UploadSweeper(site.pool, site.blobs, max_duration=timedelta(0))
-    swept = [await sweeper.sweep_upload() for _ in range(3)]
-    assert swept == [SweptUpload.DELETED, SweptUpload.RECORDED, None]
+    swept = [await sweeper.sweep_blob() for _ in range(3)]
+    assert swept == [SweptBlob.DELETED, SweptBlob.KEPT, None]
     assert (await site.blobs.has_blob("documents/lost.pdf"), await site.blobs.has_blob(kept)) == (False, True)
 
 
@@ -144,8 +144,8 @@ async def test_an_upload_whose_blob_cannot_be_deleted_holds_up_no_other_and_is_t
 
     monkeypatch.setattr(site.blobs, "delete_blob", refuse)
     sweeper = UploadSweeper(site.pool, site.blobs)
-    assert {await sweeper.sweep_upload() for _ in range(2)} == {SweptUpload.POSTPONED, SweptUpload.DELETED}
+    assert {await sweeper.sweep_blob() for _ in range(2)} == {SweptBlob.POSTPONED, SweptBlob.DELETED}
     monkeypatch.setattr(site.blobs, "delete_blob", delete)
-    assert await sweeper.sweep_upload() is None
+    assert await sweeper.sweep_blob() is None
     await site.pool.execute(old.format("delete_failed_at"))
-    assert await sweeper.sweep_upload() is SweptUpload.DELETED
+    assert await sweeper.sweep_blob() is SweptBlob.DELETED

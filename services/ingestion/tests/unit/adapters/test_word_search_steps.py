@@ -24,8 +24,8 @@ class EmptySession:
 
     async def fetch(self, statement: str, *values: Any) -> list[dict[str, Any]]:
         if "has_unplaced" in statement:
-            few = list(range(word_search.FEW + 1))
-            return [{"has_unplaced": False, "newest": NEWEST, "oldest": 1, "few": few}]
+            few = list(range(word_search.MAX_CHECKED_SINGLY + 1))
+            return [{"has_unplaced": False, "newest": NEWEST, "oldest": 1, "singly": few}]
         *_, buckets, _before, _most = values
         self.lengths.append(sum(1 << (bucket >> 56) for bucket in buckets))
         self.now += self._step_s
@@ -45,14 +45,14 @@ async def test_a_word_that_nobody_has_is_looked_for_in_ever_longer_stretches(mon
     session, matches = await search_page(0.001, monkeypatch)
     assert session.lengths[:4] == [1024, 16384, 262144, 16 * 262144]
     assert len(session.lengths) < 8
-    assert matches.rest is None
+    assert matches.next_before is None
 
 
 async def test_a_page_takes_a_second_and_the_next_goes_on_from_there(monkeypatch: pytest.MonkeyPatch) -> None:
     session, matches = await search_page(0.08, monkeypatch)
     assert 1 < session.now < 1.1
-    assert matches.rest is not None
-    assert NEWEST - matches.rest < 14 * 1024
+    assert matches.next_before is not None
+    assert NEWEST - matches.next_before < 14 * 1024
 
 
 async def test_a_stretch_that_took_long_is_not_followed_by_a_longer_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,4 +64,4 @@ async def test_a_stretch_that_took_long_is_not_followed_by_a_longer_one(monkeypa
 async def test_a_page_makes_a_step_however_long_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     session, matches = await search_page(5, monkeypatch)
     assert len(session.lengths) == 1
-    assert matches.rest == NEWEST // 1024 * 1024
+    assert matches.next_before == NEWEST // 1024 * 1024

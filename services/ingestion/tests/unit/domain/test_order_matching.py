@@ -16,6 +16,7 @@ from ingestion.domain.order_matching import (
     OrderTolerances,
     fits_order,
     match_orders,
+    sum_executions,
 )
 from ingestion.domain.pending_order import PendingOrder
 from ingestion.domain.trade import Direction
@@ -178,3 +179,23 @@ def test_links_fit_keep_to_the_quantity_and_do_not_depend_on_any_order(
     shuffle.shuffle(orders)
     shuffle.shuffle(trades)
     assert match_orders(orders, trades) == matched
+
+
+def sum_up(orders: list[PendingOrder], *trades: ExecutedTrade) -> dict[str, tuple[Decimal, str]]:
+    executions = sum_executions(orders, trades, match_orders(orders, trades))
+    return {one.order_id: (one.executed, one.state.value) for one in executions}
+
+
+def test_an_order_is_executed_by_the_trades_that_are_linked_to_it() -> None:
+    orders = [order(quantity=Decimal(30)), order("o2", isin="US0378331005")]
+    trades = [executed("t1"), executed("t2", quantity=Decimal(15)), executed("t3", isin="FR0000120271")]
+    assert sum_up(orders, *trades) == {"o1": (Decimal(25), "partial"), "o2": (Decimal(0), "unmatched")}
+
+
+def test_what_older_trades_have_executed_of_an_order_counts_too() -> None:
+    assert sum_up([order(quantity=Decimal(30), executed=Decimal(20))], executed()) == {"o1": (Decimal(30), "filled")}
+
+
+def test_an_order_is_filled_within_the_widest_tolerance_of_its_trades() -> None:
+    trades = [executed("t1"), executed("t2", tolerance=OrderTolerance(quantity_percent=Decimal(10)))]
+    assert sum_up([order(quantity=Decimal(22))], *trades) == {"o1": (Decimal(20), "filled")}

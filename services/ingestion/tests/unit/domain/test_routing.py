@@ -50,21 +50,23 @@ def test_a_supplier_whose_name_has_no_letter_is_missing(name: str) -> None:
     assert route_extraction(extraction({"supplier_name": name})).review_reason == "fields_missing"
 
 
+@pytest.mark.parametrize("settled", [ReviewReason.IBAN_NOT_ON_PAGE, ReviewReason.SUPPLIER_UNCERTAIN])
 @pytest.mark.parametrize(
     ("changed", "reason"),
     [
-        ({}, "iban_not_on_page"),
+        ({}, None),
         ({"currency": None}, "fields_missing"),
         ({"total_net": "100.00", "total_tax": "7.00"}, "totals_do_not_add_up"),
     ],
 )
-def test_an_account_that_only_the_xml_names_is_the_last_that_is_doubted(changed: dict[str, Any], reason: str) -> None:
+def test_what_a_known_supplier_settles_is_the_last_that_is_doubted(
+    changed: dict[str, Any], reason: str | None, settled: ReviewReason
+) -> None:
     """It completes once the account is known: nothing else may be forgotten with that."""
-    told = replace(extraction(changed), review_reason=ReviewReason.IBAN_NOT_ON_PAGE)
-    outcome = route_extraction(told)
-    assert outcome.review_reason == reason
+    outcome = route_extraction(replace(extraction(changed), review_reason=settled))
+    assert outcome.review_reason == (reason or settled)
     refused = routing.route_archive_refusal(outcome)
-    assert refused.review_reason == ("archive_refused" if reason == "iban_not_on_page" else reason)
+    assert refused.review_reason == (reason or "archive_refused")
 
 
 def test_totals_that_do_not_add_up_are_shown_and_not_believed() -> None:

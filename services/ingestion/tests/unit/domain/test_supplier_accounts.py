@@ -74,12 +74,28 @@ def test_what_is_missing_weighs_less_and_a_doubt_about_the_whole_document_stays(
     assert (changed.extraction or {})["known_ibans"] == [OLD]
 
 
+ONE_SIGN = replace(EXACT, status=ResultStatus.NEEDS_REVIEW, reason=ReviewReason.SUPPLIER_UNCERTAIN)
 ONLY_IN_XML = replace(EXACT, status=ResultStatus.NEEDS_REVIEW, reason=ReviewReason.IBAN_NOT_ON_PAGE)
 
 
 @pytest.mark.parametrize("known", [[SAME, SAME], [SAME, NOTHING], [NOTHING, SAME]])
 def test_an_account_that_only_the_xml_names_is_no_doubt_once_it_is_known(known: list[KnownAccounts]) -> None:
     assert require_known_account(ONLY_IN_XML, known) == EXACT
+
+
+@pytest.mark.parametrize(
+    ("known", "reason"),
+    [
+        ([SAME, SAME], None),
+        ([], ReviewReason.SUPPLIER_UNCERTAIN),
+        ([SAME, NOTHING], ReviewReason.SUPPLIER_UNCERTAIN),  # the VAT id is known, and the name beside it is not
+        ([SAME, OTHER], ReviewReason.IBAN_CHANGED),
+    ],
+)
+def test_a_supplier_whom_one_sign_names_is_certain_once_its_name_is_known_with_this_account(
+    known: list[KnownAccounts], reason: ReviewReason | None
+) -> None:
+    assert require_known_account(ONE_SIGN, known).reason is reason
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from decimal import Decimal
 import pytest
 from ingestion_fakes import build_trade
 
-from ingestion.domain.trade import Direction, Trade
+from ingestion.domain.trade import Direction, Trade, read_stored_trade
 
 
 def test_a_trade_comes_back_from_its_json() -> None:
@@ -46,3 +46,13 @@ def test_accrued_interest_goes_to_the_seller() -> None:
 
 def test_nothing_adds_up_to_an_unknown_amount() -> None:
     assert build_trade(gross_amount=None).adds_up() is None
+
+
+def test_a_trade_of_an_older_version_has_the_fields_that_were_read_then() -> None:
+    stored = {"direction": "buy", "quantity": "10"}
+    assert read_stored_trade(stored) == Trade(direction=Direction.BUY, quantity=Decimal(10))
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "1E+999999", "1" * 30])
+def test_a_number_that_no_trade_has_is_unknown(number: str) -> None:
+    assert read_stored_trade({"quantity": number, "price": "20.5"}) == Trade(price=Decimal("20.5"))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ingestion_fakes import build_trade
 
-from ingestion.domain.trade import ACTIVITY_STATEMENT, CONTRACT_NOTE, Direction, Trade
+from ingestion.domain.trade import ACTIVITY_STATEMENT, CONTRACT_NOTE
 from ingestion.domain.trade_ledger import (
     MAX_COMPARED,
     MAX_SIMILAR,
@@ -18,7 +18,6 @@ from ingestion.domain.trade_ledger import (
     TradeState,
     align_trades,
     judge_trades,
-    read_stored_trade,
 )
 
 STATEMENT: dict[str, Any] = {"document_type": ACTIVITY_STATEMENT, "reference": None}
@@ -90,16 +89,6 @@ def test_what_is_sure_of_a_doubtful_statement_only_is_doubtful_too() -> None:
     """The third is the second one's file in another mailbox, and the second is only perhaps the first one's trade."""
     entries = [build_entry("a", 1), build_entry("b", 2), replace(build_entry("c", 3), content_sha256="b")]
     assert settle(*entries)["c"] == ("possible_duplicate", "a")
-
-
-def test_a_trade_of_an_older_version_has_the_fields_that_were_read_then() -> None:
-    stored = {"direction": "buy", "quantity": "10"}
-    assert read_stored_trade(stored) == Trade(direction=Direction.BUY, quantity=Decimal(10))
-
-
-@pytest.mark.parametrize("number", ["NaN", "Infinity", "1E+999999", "1" * 30])
-def test_a_number_that_no_trade_has_is_unknown(number: str) -> None:
-    assert read_stored_trade({"quantity": number, "price": "20.5"}) == Trade(price=Decimal("20.5"))
 
 
 def test_a_person_says_what_two_statements_are() -> None:

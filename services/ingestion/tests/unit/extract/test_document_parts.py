@@ -16,6 +16,7 @@ COVER = "Your documents of March\nWe kindly send you what you asked for"
 TERMS = "Terms and conditions\nAn invoice is due within 30 days"
 INVOICE = """
 Northwind Ltd
+VAT number GB 123 4567 82
 Invoice Number: NP-12
 Invoice Date: 2026-03-04
 Subtotal  £70.00

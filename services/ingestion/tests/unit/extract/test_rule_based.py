@@ -12,6 +12,7 @@ from ingestion.readers import einvoice
 
 INVOICE = """
 Northwind Ltd
+VAT number GB 123 4567 82
 Invoice Number: NP-12
 Invoice Date: 2026-03-04
 Subtotal  £70.00
@@ -87,6 +88,13 @@ def test_a_page_is_read_by_its_layout() -> None:
     answer = extracted(page(INVOICE))
     assert (answer["reader"], answer["confidence"]) == ("layout-rules/2", 0.95)
     assert answer["extraction"]["total_gross"] == "84.00"
+
+
+def test_a_supplier_that_one_sign_alone_names_is_for_a_person_with_what_was_read() -> None:
+    """The largest company on a page may be the customer: two of five fresh invoices were completed with its name."""
+    answer = extracted(page(INVOICE.replace("VAT number GB 123 4567 82\n", "")))
+    assert (answer["review_reason"], answer["confidence"]) == ("supplier_uncertain", 0.6)
+    assert answer["extraction"]["supplier_name"] == "Northwind Ltd"
 
 
 def test_what_is_no_invoice_has_no_type() -> None:

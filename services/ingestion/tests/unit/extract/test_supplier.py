@@ -3,7 +3,8 @@ from dataclasses import replace
 import pytest
 
 from ingestion.domain.transcript import TextLine, Transcript
-from ingestion.extract.supplier import find_supplier_name, is_buyer_cell, normalize_name
+from ingestion.extract.company_names import normalize_name
+from ingestion.extract.supplier import find_supplier, find_supplier_name, is_buyer_cell
 
 
 def page(text: str) -> tuple[TextLine, ...]:
@@ -24,6 +25,50 @@ def test_a_mail_domain_names_the_supplier_unless_anybody_can_have_an_address_the
 ) -> None:
     name = "Northwind" if expected else domain.partition(".")[0].title()
     assert find_supplier_name(page(f"{name}\nInvoice 7\nTotal 10.00\nContact@{domain}")) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "is_certain"),
+    [
+        ("Muster GmbH\nInvoice 7\nTotal 10.00", False),  # it may as well be the customer
+        ("Muster GmbH\nInvoice 7\nTotal 10.00\n\nVAT DE136695976", False),  # the number may be another's
+        ("Muster GmbH\nVAT DE136695976\nInvoice 7\nTotal 10.00", True),
+        ("Muster GmbH\nInvoice 7\nBill to\nKunde AG\nTotal 10.00", True),
+        ("Muster GmbH\nInvoice 7\nTotal 10.00\nmail@muster-gmbh.example", True),
+        ("Muster GmbH\nInvoice 7\nTotal 10.00\nAccount holder: Muster GmbH, Example Bank", True),
+        ("Invoice 7\nMuster GmbH · 10115 Berlin\nAnna Kunz\nRing 3\nTotal 10.00", True),
+        ("Studio Kunz\nVAT DE136695976\nInvoice 7\nTotal 10.00", True),
+        ("Invoice 7\nSeller: Anna Kunz\nTotal 10.00", True),
+        ("Invoice 7\nFrom: Anna Kunz\nTotal 10.00", False),  # a ticket has stations there
+        ("Anna Kunz\nakunz@gmail.com\nInvoice 7\nTotal 10.00", False),  # or whom one may ask
+    ],
+)
+def test_one_sign_alone_makes_no_certain_supplier(text: str, is_certain: bool) -> None:
+    supplier = find_supplier(page(text))
+    assert supplier is not None
+    assert supplier.is_certain is is_certain
+
+
+def test_a_sender_line_may_be_cut_into_cells_by_its_marks() -> None:
+    supplier = find_supplier(page("Invoice 7\nMuster GmbH  ●  Ecke 12  ●  12345 Stadthausen\nAnna Kunz\nRing 3"))
+    assert supplier is not None
+    assert "sender line" in supplier.reasons
+
+
+def test_a_company_heads_its_column_down_to_its_numbers_whatever_gaps_are_between() -> None:
+    rows = ["Muster B.V.", "Plein 3", "", "", "www.lumen.example", "", "", "KvK 24330087", "Factuur 7"]
+    supplier = find_supplier(page("\n".join(rows)))
+    assert supplier is not None
+    assert supplier.is_certain
+
+
+def test_an_address_in_the_same_line_is_no_part_of_the_name() -> None:
+    text = "Invoice 7\nTotal 10.00\nMuster Partnership LLP, 3 Mill Lane, Leeds LS1 4DE. VAT GB 123 4567 82"
+    assert find_supplier_name(page(text)) == "Muster Partnership LLP"
+
+
+def test_the_owner_of_a_business_is_not_its_name() -> None:
+    assert find_supplier_name(page("Rechnung 7\nInh. Anna Kunz e.K. · USt-IdNr. DE136695976")) is None
 
 
 def test_a_company_by_its_legal_form_is_found_and_the_buyer_is_not() -> None:

@@ -8,7 +8,9 @@ from ingestion_fakes import PDF, FakeBlobs, build_record
 
 from ingestion.domain.lanes import Lane
 from ingestion.handlers.record_attachment import AttachmentRecorder
-from ingestion.ports.intake import RereadFilter, RereadPage, SuperfluousBlob
+from ingestion.handlers.remove_duplicate import DuplicateRemover
+from ingestion.ports.housekeeping import SweptBlob
+from ingestion.ports.intake import DuplicateBlob, RereadFilter, RereadPage
 from mailroom_common.errors import Rejected, Unavailable
 from mailroom_common.events import AttachmentStored, Event, IngestionResult, ResultStatus
 from mailroom_common.kafka.headers import REPLAY_ID
@@ -19,15 +21,35 @@ KEPT_KEY = "documents/1.pdf"
 
 
 class FakeIntakeStore:
+    """Knows one duplicate, which is remembered until it is forgotten."""
+
     def __init__(self, unneeded: str | None) -> None:
-        self.unneeded = None if unneeded is None else SuperfluousBlob(unneeded, KEPT_KEY)
+        self.unneeded = unneeded
         self.taken: list[AttachmentStored] = []
         self.lanes: list[Lane] = []
+        self.undeleted: list[DuplicateBlob] = []
 
-    async def record_attachment(self, stored: AttachmentStored, lane: Lane = Lane.LIVE) -> SuperfluousBlob | None:
+    async def record_attachment(self, stored: AttachmentStored, lane: Lane = Lane.LIVE) -> DuplicateBlob | None:
         self.taken.append(stored)
         self.lanes.append(lane)
-        return self.unneeded
+        if self.unneeded is None:
+            return None
+        duplicate = DuplicateBlob(
+            attachment_id=stored.attachment_id,
+            tenant_id=stored.tenant_id,
+            doc_source_id=stored.doc_source_id,
+            content_sha256=stored.content_sha256,
+            key=self.unneeded,
+            kept_key=KEPT_KEY,
+        )
+        self.undeleted.append(duplicate)
+        return duplicate
+
+    async def claim_duplicate(self) -> DuplicateBlob | None:
+        return next(iter(self.undeleted), None)
+
+    async def forget_duplicate(self, attachment_id: str) -> None:
+        self.undeleted = [one for one in self.undeleted if one.attachment_id != attachment_id]
 
 
 class FakeRereads:
@@ -45,8 +67,8 @@ class FakeRereads:
         self.requests.append((stored.attachment_id, replay_id))
         return True
 
-    async def request_from_copy(self, stored: AttachmentStored) -> None:
-        self.read_from_copy.append(stored.attachment_id)
+    async def request_from_copy(self, copy: DuplicateBlob) -> None:
+        self.read_from_copy.append(copy.attachment_id)
 
     async def has_content(self, doc_source_id: str, content_sha256: str) -> bool:
         return content_sha256 in self.contents
@@ -76,7 +98,7 @@ async def test_the_blob_of_a_duplicate_is_deleted_after_its_row_is_committed(tmp
     event = build_record()
     await AttachmentRecorder(intakes, FakeRereads(), blobs)(record(event))
     assert intakes.taken == [event]
-    assert list(blobs.blobs) == ["documents/1.pdf"]
+    assert (list(blobs.blobs), intakes.undeleted) == (["documents/1.pdf"], [])
 
 
 @pytest.mark.parametrize("error", [Unavailable("S3 answered AccessDenied"), Rejected("S3 answered InvalidArgument")])
@@ -91,7 +113,51 @@ async def test_a_duplicate_whose_blob_the_store_does_not_delete_holds_up_no_reco
     monkeypatch.setattr(blobs, "delete_blob", refuse)
     intakes = FakeIntakeStore("documents/2.pdf")
     await AttachmentRecorder(intakes, FakeRereads(), blobs)(record(build_record()))
-    assert len(intakes.taken) == 1
+    assert len(intakes.taken) == len(intakes.undeleted) == 1
+    remover = DuplicateRemover(intakes, FakeRereads(), blobs)
+    assert await remover.sweep_blob() is SweptBlob.POSTPONED
+    monkeypatch.undo()
+    assert [await remover.sweep_blob() for _ in range(2)] == [SweptBlob.DELETED, None]
+    assert list(blobs.blobs) == [KEPT_KEY]
+
+
+@pytest.mark.parametrize(
+    ("blob", "kept", "swept"),
+    [
+        (None, PDF, SweptBlob.DELETED),
+        (PDF, b"%PDF-1.7 damaged", SweptBlob.KEPT),
+        (PDF, None, SweptBlob.KEPT),
+        (b"%PDF- other", PDF, SweptBlob.KEPT),
+    ],
+    ids=["gone", "the only good copy", "the only copy", "of other content than recorded"],
+)
+async def test_a_duplicate_that_was_left_behind_is_looked_at_with_what_both_blobs_say_then(
+    tmp_path: Path, blob: bytes | None, kept: bytes | None, swept: SweptBlob
+) -> None:
+    there = {"documents/2.pdf": blob, KEPT_KEY: kept}
+    blobs = FakeBlobs(tmp_path, {key: content for key, content in there.items() if content is not None})
+    before = dict(blobs.blobs)
+    intakes, rereads = FakeIntakeStore("documents/2.pdf"), FakeRereads()
+    await intakes.record_attachment(duplicate := build_record())
+    assert await DuplicateRemover(intakes, rereads, blobs).sweep_blob() is swept
+    assert (blobs.blobs, intakes.undeleted) == (before, [])
+    assert rereads.read_from_copy == ([duplicate.attachment_id] if blob == PDF else [])
+
+
+async def test_a_duplicate_is_not_forgotten_while_the_store_does_not_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blobs = FakeBlobs(tmp_path, {"documents/2.pdf": PDF, KEPT_KEY: PDF})
+
+    async def fail(_key: str) -> None:
+        raise Unavailable("S3")
+
+    monkeypatch.setattr(blobs, "compute_sha256", fail)
+    intakes = FakeIntakeStore("documents/2.pdf")
+    with pytest.raises(Unavailable):
+        await AttachmentRecorder(intakes, FakeRereads(), blobs)(record(build_record()))
+    assert await DuplicateRemover(intakes, FakeRereads(), blobs).sweep_blob() is SweptBlob.POSTPONED
+    assert len(intakes.undeleted) == 1
 
 
 async def test_a_blob_with_other_content_than_its_record_says_is_kept_and_the_record_dead_lettered(

@@ -17,8 +17,9 @@ def gather_candidates(lines: Sequence[ReadLine]) -> Candidates:
     named = _name_numbers(lines)
     useless = {id(number) for number in named[Label.IGNORED]}
     others = [n for line in lines for n in line.numbers if id(n) not in useless and not n.is_percent]
-    quantities = [*_list_quantities_by_unit(lines), *named[Label.QUANTITY]]
-    prices = [*named[Label.PRICE], *_list_prices_by_unit(lines)]
+    said = list(_list_said_trades(lines))
+    quantities = [*_list_quantities_by_unit(lines), *(quantity for quantity, _ in said), *named[Label.QUANTITY]]
+    prices = [*(price for _, price in said), *named[Label.PRICE], *_list_prices_by_unit(lines)]
     dated = [number for number in named[Label.SETTLEMENT_DATE] if number.is_money]
     return Candidates(
         _drop_repeats(number for number in quantities if not number.is_percent),
@@ -113,6 +114,20 @@ def _list_quantities_by_unit(lines: Sequence[ReadLine]) -> Iterator[Number]:
                 before
             ):
                 yield number
+
+
+def _list_said_trades(lines: Sequence[ReadLine]) -> Iterator[tuple[Number, Number]]:
+    """Quantity and price of a line that says all of it: `You sold 30 at 96.25`, `Achat 20 … à 74,5 EUR`."""
+    for line in lines:
+        plain = [number for number in line.numbers if number.currency is None and not number.is_percent]
+        quantity = next((number for number in plain if labels.SAID_QUANTITY.search(line.masked[: number.start])), None)
+        if quantity is None or quantity.value == 0:
+            continue
+        for number in line.numbers:
+            between = line.masked[quantity.end : number.start]
+            if number.start > quantity.end and labels.SAID_PRICE.search(between):
+                yield quantity, number
+                break
 
 
 def _list_prices_by_unit(lines: Sequence[ReadLine]) -> Iterator[Number]:

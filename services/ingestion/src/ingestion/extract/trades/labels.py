@@ -48,7 +48,7 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
         Label.EXCHANGE_RATE,
         (
             r"devisen(?:kurs|mittelkurs|briefkurs|geldkurs)?\b|dev\.?\s?kurs|umrechnungs?kurs|wechselkurs|(?:ex(?:change)?|fx|conversion)[\s-]*rate",
-            r"(?:taux|cours)\s+de\s+(?:change|conversion)|tipo\s+de\s+cambio|(?:tasso|cambio)\s+(?:di\s+)?(?:cambio|valuta)|wisselkoers|c[âa]mbio|valutakurs",
+            r"(?:taux|cours)\s+de\s+(?:change|conversion)|tipo\s+de\s+cambio|(?:tasso|cambio)\s+(?:di\s+)?(?:cambio|valuta|divisa)|wisselkoers|c[âa]mbio|valutakurs",
         ),
     ),
     (
@@ -72,7 +72,7 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
             r"(?:settlement|settle|value|contractual\s+settlement|payment)\s*date|settles?\s+on|settlement(?=\W*\d)",
             r"valuta(?:tag|datum)?\b|wert(?:stellung)?\b|kassatag|erf[üu]llungs(?:tag|datum)|zahltag|me[dt]\s+valør|val[øo]rdato|valør\b",
             r"date\s+(?:de\s+)?(?:valeur|r[èe]glement(?:[-/\s]livraison)?|d[ée]nouement)|fecha\s+(?:de\s+)?(?:valor|liquidaci[óo]n)|data\s+(?:di\s+)?(?:valuta|regolamento)|valutadatum|data\s+(?:de\s+)?(?:valor|liquida[çc][ãa]o)",
-            r"afwikkel(?:ing)?s?\s?datum|abwicklungs(?:tag|datum)|liefer(?:ungs)?(?:tag|datum)|gutschriftsdatum|belastungsdatum|value\s+day|settlement\s+on|for\s+settlement|date\s+de\s+livraison|date\s+de\s+comptabilisation|fecha\s+de\s+abono|fecha\s+de\s+cargo|data\s+(?:di\s+)?liquidazione|data\s+accredito|data\s+addebito|boekingsdatum",
+            r"afwikkel(?:ing)?s?\s?datum|abwicklungs(?:tag|datum)|liefer(?:ungs)?(?:tag|datum)|gutschriftsdatum|belastungsdatum|value\s+day|settlement\s+on|for\s+settlement|date\s+de\s+livraison|fecha\s+de\s+abono|fecha\s+de\s+cargo|data\s+(?:di\s+)?liquidazione|data\s+accredito|data\s+addebito",
         ),
     ),
     (
@@ -105,7 +105,7 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
     (
         Label.TAX,
         (
-            r"[a-zäöüß]{0,30}steuern?\b|kest\s+(?:i|ii|iii)|stempel(?:geb[üu]hr)?|[a-z]{0,20}taks\b|roerende\s+voorheffing|droits?\s+de\s+timbre|csg\b|crds\b|contributions?\s+sociales|irpf\b|retenci[óo]n(?:\s+(?:a\s+cuenta|fiscal|irpf))?|tasa\s+(?:tobin|financiera)|imposta\s+di\s+bollo|bolli\b|bollo\b|capital\s+gains?\s+tax|imp(?:osto|\.)\s*(?:do\s+|de\s+)?selo|selo\b|irs\b|consumption\s+tax|ftt|panel\s+(?:on\s+takeovers|levy)",
+            r"[a-zäöüß]{0,30}steuern?\b|kest\s+(?:i|ii|iii)|stempel(?:geb[üu]hr)?|[a-z]{0,20}taks\b|roerende\s+voorheffing|droits?\s+de\s+timbre|csg\b|crds\b|contributions?\s+sociales|irpf\b|retenci[óo]n(?:\s+(?:a\s+cuenta|fiscal|irpf))?|tasa\s+(?:tobin|financiera)|imposta\s+di\s+bollo|bolli\b|bollo\b|capital\s+gains?(?:\s+tax)?|imp(?:osto|\.)\s*(?:do\s+|de\s+)?selo|selo\b|irs\b|consumption\s+tax|ftt|panel\s+(?:on\s+takeovers|levy)",
             r"(?:kapitalertrags?|quellen|abgeltungs?|kirchen|finanztransaktions?|umsatz|stempel|b[öo]rsenumsatz)-?s?t(?:euer|\.)|kapst|kest\b|kist\b|solz\b|solidarit[äa]ts\w*|steuern?\b|eidg\w*\s+umsatzabgabe|umsatzabgabe|stempelabgabe",
             r"(?:withholding|stamp|transaction|financial\s+transaction|capital\s+gains|securities|sales)\s+(?:tax|duty)|stamp\s+duty(?:\s+reserve\s+tax)?|sdrt|ptm\s+levy|tax(?:es)?\b|gst\b|vat\b|levy\b|ftt\b",
             r"(?:taxe|imp[ôo]t|ttf|tob|pr[ée]l[èe]vement\w*|t\.?v\.?a\.?)\b(?:\s+(?:sur\s+les\s+)?(?:transactions?\s+financi[èe]res?|bourse|sociaux))?|retenci[óo]n|impuesto\w*|i\.?v\.?a\.?\b",
@@ -120,7 +120,7 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
             r"(?:total|net)\s+(?:settlement|consideration|proceeds|cost|cash|payable|charge|due|price)(?:\s+(?:amount|value))?|(?:settlement|net|final|total)\s+(?:amount|value)(?:\s+(?:due|payable|paid))?|amount\s+(?:due|payable|debited|credited|paid|received)|net\s+(?:money|total)|total\s+(?:debit|credit)(?:ed)?|grand\s+total|total\s+you\s+(?:pay|receive)|you\s+(?:pay|receive)",
             r"montant\s+(?:net|total|d[ée]bit[ée]|cr[ée]dit[ée]|du\s+r[èe]glement|r[ée]gl[ée])(?:\s+(?:au\s+)?(?:d[ée]bit|cr[ée]dit)\w*)?|(?:total|net)\s+(?:net|d[ée]bit|cr[ée]dit|[àa]\s+(?:d[ée]biter|cr[ée]diter|payer))|net\s+au\s+(?:d[ée]bit|cr[ée]dit)|votre\s+compte\s+sera",
             r"(?:importe|total|efectivo)\s+(?:neto|l[íi]quido|total|de\s+la\s+operaci[óo]n|a\s+(?:pagar|cargar|abonar|su\s+(?:cargo|favor)))|neto\s+a\s+(?:pagar|abonar|cargar)|l[íi]quido",
-            r"(?:importo|totale?|controvalore)\s+(?:netto|complessivo|finale|operazione|addebit\w+|accredit\w+|da\s+\w+|a\s+(?:vostro|suo)\s+(?:debito|credito))|netto\s+(?:a\s+\w+|ricavo)",
+            r"(?:importo|totale?|controvalore)\s+(?:netto|complessivo|finale|operazione|addebit\w+|accredit\w+|da\s+\w+|a\s+(?:vs\.?|vostro|suo)\s+(?:debito|credito))|netto\s+(?:a\s+\w+|ricavo)",
             r"(?:totaal|netto|te\s+(?:betalen|ontvangen))\s*(?:bedrag|te\s+(?:betalen|ontvangen))?\b|(?:afrekenings|eind)bedrag|bedrag\s+ten\s+(?:laste|gunste)",
             r"(?:valor|montante|total)\s+(?:l[íi]quido|total|a\s+(?:pagar|receber|debitar|creditar)|da\s+opera[çc][ãa]o)|i\s+alt\b|til\s+afregning|afregnings?bel[øo]b|nettobel[øo]b|total\b(?=\s*:)",
             r"net\s+[àa]\s+(?:recevoir|d[ée]biter|cr[ée]diter|payer|r[ée]gler)|(?:montant|total|net)\s+(?:[àa]\s+)?(?:d[ée]bit(?:er|[ée])?|cr[ée]dit(?:er|[ée])?)|montant\s+(?:pr[ée]lev[ée]|vers[ée]|imput[ée])|total\s+(?:ttc|g[ée]n[ée]ral)|(?:solde|d[ée]bit|cr[ée]dit)\s+(?:en\s+)?(?:de\s+votre\s+)?(?:votre\s+)?compte",
@@ -193,18 +193,23 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
     ),
     (Label.ISIN, (r"isin(?:-?\s?(?:code|kode|nr\.?))?|codice\s+isin|c[óo]digo\s+isin|code\s+isin",)),
     (Label.WKN, (r"\(?wkn\)?|sedol|wertpapierkennnummer|valor(?:en)?(?:-?\s?(?:nummer|nr\.?))?(?=\W*\d)|fondskode",)),
-    (Label.TICKER, (r"ticker(?:\s+symbol)?|symbol|citicode|s[íi]mbolo|mnemo(?:nique)?",)),
+    (
+        Label.TICKER,
+        (
+            r"ticker(?:\s+symbol)?|symbol|(?:security|stock|share|asx|instrument)\s+code|citicode|s[íi]mbolo|mnemo(?:nique)?",
+        ),
+    ),
     (
         Label.NAME,
         (
-            r"(?:wertpapier|titel|fonds|instrument)-?\s?(?:bezeichnung|name)?\b|bezeichnung\b|gattung(?:sbezeichnung)?|(?:investment|security|fund|instrument|stock|company|asset)\s+(?:name|description|details)|description\b|security\b|instrument\b|investment\b|stock\b",
+            r"(?:wertpapier|titel|fonds|instrument)-?\s?(?:bezeichnung|name)?\b|bezeichnung\b|gattung(?:sbezeichnung)?|(?:investment|security|fund|instrument|stock|company|asset)\s+(?:name|description|details)|description\b|company(?=\s*:)|security\b|instrument\b|investment\b|stock\b",
             r"(?:libell[ée]|d[ée]signation|nom)\s*(?:de\s+la\s+)?(?:valeur|titre)?|valeur\b|titre\b|valor\b|denominaci[óo]n|titolo\b|strumento|descrizione|effect\b|fonds\b|omschrijving|ativo\b|descri[çc][ãa]o|v[æa]rdipapir\b",
         ),
     ),
     (
         Label.DIRECTION,
         (
-            r"gesch[äa]fts-?art|transaktions-?(?:art|typ)|auftrags-?art|order-?\s?(?:art|typ)|transaktion\b|(?:transaction|trade|order|deal)\s+type|buy\s*/\s*sell|b/s|side\b|action\b|transaction\b(?!\s+\w)",
+            r"gesch[äa]fts-?art|transaktions-?(?:art|typ)|auftrags-?art|order-?\s?(?:art|typ)|transaktion\b|(?:transaction|trade|order|deal)\s+type|buy\s*/\s*sell|b/s|side\b|action\b|transaction\b(?!\s+\w)|event(?:\s+type)?(?=\W{1,3}\w)",
             r"sens\b|(?:type|nature)\s+(?:d['’]|de\s+(?:l['’])?)(?:op[ée]ration|ordre|transaction)|op[ée]ration\b|(?:tipo|clase)\s+(?:de\s+|di\s+)?(?:operaci[óo]n|operazione|opera[çc][ãa]o|orden|ordine|ordem)|operaci[óo]n\b|operazione\b|segno\b|soort\s+(?:transactie|order)|opera[çc][ãa]o\b|natureza\b",
         ),
     ),
@@ -227,7 +232,7 @@ _BUY = (
     r"(?:wertpapier|fonds|aktien|sparplan)?-?(?:kauf|ankauf|zeichnung|(?<!in\s)(?<!mit\s)(?<!unter\s)bezug(?!\s+(?:auf|zu|nehmend)\b)|erwerb)|gekauft|erworben|gezeichnet|bought|buy|purchased?"
     r"|subscri(?:bed|ption)|achats?|achet[ée]e?s?|souscriptions?|souscrite?s?|compras?|comprad[oa]s?|compr[áa]mos|comprou|suscripci[óo]n|suscrit[oa]s?"
     r"|acquist(?:o|at[oaie])|sottoscri(?:zione|tt[oaie])|aankoop|gekocht|subscri[çc][ãa]o|subscritas?|subscrevemos|aquisi[çc][ãa]o|adquisici[óo]n"
-    r"|k[øo]bt?|k[öo]pt?|inschrijving|ingeschreven|acquisitions?|acquired|investissement|verwerving|koop|kopen|kochten"
+    r"|k[øo]bt?|k[öo]pt?|inschrijving|ingeschreven|acquisitions?|acquired|investissement(?!\s+(?:d['’])?esp[èe]ces)|verwerving|koop|kopen|kochten"
 )
 _SELL = (
     r"(?:wertpapier|fonds|aktien)?-?(?:verkauf|ver[äa]u(?:ß|ss)erung|r(?:ü|ue?)ck(?:nahme|gabe|kauf)|einl(?:ö|oe?)sung|tilgung)|verk(?=\.)|verkauft|ver[äa]u(?:ß|ss)ert"
@@ -236,7 +241,8 @@ _SELL = (
     r"|cessions?|c[ée]d[ée]e?s?|d[ée]sinvestissement|disposal|disposed|enajenaci[óo]n|cessione|aliena[çc][ãa]o"
     r"|verkocht(?:en)?|verkopen|terugkoop|venda|resgates?|resgatad[oa]s?|salg|solgt|s[äa]lj|s[åa]lt|f[öo]rs[äa]ljning"
 )
-DIRECTION = re.compile(rf"\b(?:(?P<buy>{_BUY})|(?P<sell>{_SELL}))\b", re.IGNORECASE)
+# `OrderCompra`: a capital letter begins a word that a page writes close to the one before it.
+DIRECTION = re.compile(rf"(?:\b|(?-i:(?<=[a-zà-ÿ])(?=[A-Z])))(?:(?P<buy>{_BUY})|(?P<sell>{_SELL}))\b", re.IGNORECASE)
 
 WE_CONFIRM = re.compile(
     r"\b(?:we\s+(?:confirm|have|are)|wir\s+(?:haben|best[äa]tigen)|nous\s+(?:avons|confirmons)|hemos|le\s+confirmamos|abbiamo|wij\s+(?:hebben|bevestigen)|confirmamos)\b",
@@ -262,7 +268,7 @@ TAX_WORD = re.compile(
 # What a line may say before the word that begins a trade: a date, whose, or that it was done.
 ANCHOR = re.compile(
     r"^[\W_]*(?:\d{1,2}[./-]\d{1,2}(?:[./-](?:\d{4}|\d{2})?)?\s+){0,2}"
-    r"(?:(?:your|ihre?|sie\s+haben|you(?:\s+have)?|we(?:\s+have)?|wir\s+haben|vous\s+avez|ha|hai|fund|fonds|wertpapier|security|securities"
+    r"(?:(?:your|ihre?|uw|votre|su|vostr[oa]|vossa|sie\s+haben|you(?:\s+have)?|we(?:\s+have)?|wir\s+haben|vous\s+avez|ha|hai|fund|fonds|wertpapier|security|securities"
     r"|abrechnung|order|auftrag|avis|d['’]op[ée]r[ée]|trade|confirmation|of|stock|plan|employee|nota|de|di|nota\s+informativa|u\s+hebt|online|market|limit|börse)\W+){0,4}"
     rf"(?:(?P<buy>{_BUY})|(?P<sell>{_SELL}))\b",
     re.IGNORECASE,
@@ -302,6 +308,9 @@ QUANTITY_AFTER = re.compile(
     r"|quote\b|titoli\b|aandelen\b|stuks\b|a[çc][õo]es\b|unidades\b|aktier\b)",
     re.IGNORECASE,
 )
+# What stands in front of the quantity and of the price where a line says both.
+SAID_QUANTITY = re.compile(rf"\b(?:{_BUY}|{_SELL})(?:\s+(?:of|van|von|de|di|af|av))?\s*$", re.IGNORECASE)
+SAID_PRICE = re.compile(r"(?:\s(?:at|aan|zu|à|a|al|till|til|por)\s*(?:[A-Z]{3}|[€$£])?|@)\s*$", re.IGNORECASE)
 PRICE_AFTER = re.compile(
     r"^\s*(?:[A-Z]{3}|[€$£])?\s*(?:p\.\s?st|pro\s+(?:st[üu]ck|anteil)|je\s+(?:st[üu]ck|anteil)|per\s+(?:share|unit)|par\s+(?:titre|part|action)|por\s+(?:t[íi]tulo|acci[óo]n|a[çc][ãa]o)|per\s+(?:azione|quota|aandeel)|each\b)",
     re.IGNORECASE,

@@ -33,6 +33,7 @@ class LabelPlace:
 class DatePlace:
     date: date
     start: int
+    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +131,7 @@ def _find_dates(text: str, day_first: bool | None) -> Iterator[DatePlace]:
     matches = list(values.DATES.finditer(text))
     for match, written in zip(matches, values.find_dates(text), strict=True):
         if (found := written.resolve_date(day_first=day_first)) is not None:
-            yield DatePlace(found, match.start())
+            yield DatePlace(found, match.start(), match.end())
 
 
 def _is_of_cost(text: str, cost_end: int, match: re.Match[str]) -> bool:
@@ -187,14 +188,33 @@ def list_dates_at(lines: Sequence[ReadLine], line: ReadLine, place: LabelPlace) 
     end = _find_next_label(line, place)
     if behind := [found.date for found in line.dates if place.end <= found.start < end]:
         return behind
-    is_head = len(line.labels) >= _MIN_HEADS or not re.search(r"\w", list_words_behind(line, place))
+    dated = [other for other in line.labels if other.label in _DATED]
+    is_head = len(line.labels) >= _MIN_HEADS or len(dated) > 1
+    is_head = is_head or not re.search(r"\w", list_words_behind(line, place))
     if line.dates or line.numbers or not is_head:
         return []
+    return _list_dates_below(lines, line, place)
+
+
+def _list_dates_below(lines: Sequence[ReadLine], line: ReadLine, place: LabelPlace) -> list[date]:
+    """By the order of the heads where a row has as many dates; else what stands in the column, if columns are left."""
+    heads = [other for other in line.labels if other.label in _DATED]
     for below in _list_lines_below(lines, line):
-        if below.dates:
-            at = line.locate(place.start)
-            return [min(below.dates, key=lambda found: abs(below.locate(found.start) - at)).date]
+        if not below.dates:
+            continue
+        if len(below.dates) == len(heads) > 1 and place in heads:
+            return [below.dates[heads.index(place)].date]
+        at = line.locate(place.start)
+        nearest = min(below.dates, key=lambda found: abs(below.locate(found.start) - at))
+        if len(below.source.cells) == 1 or _is_below(line, place, below, nearest):
+            return [nearest.date]
     return []
+
+
+def _is_below(line: ReadLine, place: LabelPlace, below: ReadLine, found: DatePlace) -> bool:
+    left, right = line.locate(place.start), line.locate(place.end)
+    start, end = below.locate(found.start), below.locate(found.end)
+    return min(end, right) - max(start, left) > -max(right - left, end - start) / 2
 
 
 def list_places(lines: Sequence[ReadLine], label: Label) -> Iterator[tuple[ReadLine, LabelPlace]]:

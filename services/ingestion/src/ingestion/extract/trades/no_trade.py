@@ -74,7 +74,7 @@ def has_valuation_title(page: Sequence[TextLine]) -> bool:
 def _is_of_trade(line: ReadLine) -> bool:
     if words.LIKE_TRADE.search(line.text) and (line.numbers or len(line.text) <= _MAX_HEADING):
         return True
-    if labels.DIRECTION.search(line.text) is None:
+    if labels.DIRECTION.search(line.text) is None or _is_total_of_nothing(line):
         return False
     has_quantity = any(not number.is_money and not number.is_percent for number in line.numbers)
     return (

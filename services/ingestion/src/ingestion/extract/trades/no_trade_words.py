@@ -26,7 +26,7 @@ _INCOME = (
     r"(?:avis|paiement|versement|encaissement|cr[ée]dit|relev[ée]|d[ée]compte|d[ée]tachement)\s+(?:de\s+|d['’]|des\s+|du\s+)?(?:dividendes?|coupons?|distributions?|revenus?|int[ée]r[êe]ts)|int[ée]r[êe]ts\s+(?:cr[ée]diteurs|vers[ée]s|acquis)",
     r"(?:pago|abono|cobro|liquidaci[óo]n|aviso|extracto|reparto|ingreso)\s+(?:de\s+|del\s+)?(?:un\s+)?(?:reparto|dividendos?|cup[óo]n(?:es)?|intereses|rendimientos)",
     r"(?:pagamento|accredito|stacco|incasso|liquidazione|avviso|distribuzione|comunicazione|conteggio)\s+(?:di\s+|del\s+|degli\s+|delle\s+|dei\s+)?(?:distribuzione|dividend[oi]|cedol[ae]|interessi|proventi)",
-    r"dividend\s?(?:nota|uitkering|betaling|afrekening|bericht)|(?:rente|coupon|couponrente)\s?(?:bijschrijving|betaling|nota|uitkering|overzicht|afrekening|vergoeding)|overzicht\s+(?:van\s+)?(?:uw\s+)?(?:spaar)?rente",
+    r"dividend\s?(?:nota|uitkering|betaling|afrekening|bericht)|(?:uit)?betaling\s+(?:van\s+)?(?:dividend(?:en)?|coupon|rente)|coupons?\s+(?:et\s+|/\s*)?remboursements?|(?:rente|coupon|couponrente)\s?(?:bijschrijving|betaling|nota|uitkering|overzicht|afrekening|vergoeding)|overzicht\s+(?:van\s+)?(?:uw\s+)?(?:spaar)?rente",
     r"(?:pagamento|cr[ée]dito|recebimento|aviso|distribui[çc][ãa]o|extrato|liquida[çc][ãa]o)\s+(?:de\s+|do\s+|dos\s+)?(?:distribui[çc][ãa]o|dividendos?|juros|cup[ãao]\w{0,3}|cupons|rendimentos|proventos)",
 )
 _OPENING = (
@@ -67,7 +67,7 @@ KIND_OF_INCOME = re.compile(
 FEE_TITLE = re.compile(
     r"\A\W{0,4}(?:\S{1,24}\s{1,3}){0,3}?(?<!\w)(?:(?:custody|platform|portfolio|account|management|safekeeping)\s+(?:fees?|charges?)"
     r"|(?:depot|verwahr|konto(?:f[üu]hrungs)?|service|verm[öo]gensverwaltungs)-?(?:entgelte?|geb[üu]hr(?:en)?|preis)|droits\s+de\s+garde"
-    r"|frais\s+de\s+(?:garde|gestion|tenue\s+de\s+compte)|comisi[óo]n\s+de\s+(?:custodia|administraci[óo]n)|gastos\s+de\s+(?:custodia|administraci[óo]n)"
+    r"|frais\s+de\s+(?:garde|gestion|tenue\s+de\s+compte)|comisi[óo]n\s+de\s+(?:custodia|administraci[óo]n)|gastos\s+de\s+(?:custodia|administraci[óo]n)|(?:administraci[óo]n|custodia)\s+de\s+(?:dep[óo]sitos?|valores)"
     r"|(?:spese|canone|commissioni?)\s+(?:di\s+custodia|del\s+deposito|di\s+deposito|di\s+gestione)|bewaarloon|bewaarkosten|servicekosten|beheer(?:loon|vergoeding)"
     r"|(?:comiss[ãa]o|encargos?|despesas?)\s+(?:de\s+guarda|de\s+cust[óo]dia|com\s+a\s+carteira))(?:\s+(?:de\s+|di\s+)?(?:t[íi]tulos|titoli|valores|beleggen|effecten))?\W*\Z",
     re.IGNORECASE,
@@ -100,7 +100,7 @@ INCOME = match_any(
     r"\b(?:dividend\w{0,4}|dividendes?|distribut\w{1,6}|distribu[ée]e?|distribuito|distribuiu|repartido|repartid[oa]|aussch[üu]ttung\w{0,2}|ausgesch[üu]ttet|uitgekeerd|uitkering|zinsen|interest|int[ée]r[êe]ts|intereses|interessi|rente|juros|[ck]oupon|kupon|cedol[ae])\b"
 )
 CREDITED = match_any(
-    r"\b(?:credited|gutgeschrieben|gutschrift|verbucht|[üu]berwiesen|ausbezahlt|ausgezahlt|cr[ée]dit[ée]e?s?|vers[ée]e?s?|abonad[oa]s?|abonamos|ingresad[oa]s?|accreditat[oaie]|bijgeschreven|uitbetaald|credit[áa]mos|creditad[oa]s?|paid\s+out)\b"
+    r"\b(?:credited|gutgeschrieben|gutschrift|verbucht|[üu]berwiesen|ausbezahlt|ausgezahlt|cr[ée]dit[ée]e?s?|vers[ée]e?s?|abonad[oa]s?|abonamos|ingresad[oa]s?|accreditat[oaie]|bijgeschreven|uitbetaald|uitbetaling|netto\s+credit|credit[áa]mos|creditad[oa]s?|paid\s+out)\b"
     r"|\b(?:you(?:\s+have)?\s+received|vous\s+avez\s+re[çc]u|ha\s+(?:recibido|percibido|ricevuto)|u\s+(?:heeft|ontving)|recebeu)\b"
 )
 

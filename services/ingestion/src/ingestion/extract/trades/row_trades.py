@@ -17,6 +17,7 @@ from ingestion.extract.trades.security import ISIN, find_isin, list_isins
 from ingestion.extract.trades.side_and_dates import find_direction, is_cancellation
 from ingestion.extract.trades.trade import SharedFacts, TradeReading
 
+_MIN_HEADS = 3  # labels of a table's head
 _MAX_SECTION = 40  # rows between the head of a section and one of its own
 _SYMBOL = re.compile(r"([A-Z][A-Z0-9.]{0,5})\s")
 _SECTION = re.compile(r"(?:[^\W\d_]{2,20}\s){0,2}([A-Z]{3})")
@@ -29,6 +30,7 @@ def read_row_trades(lines: Sequence[ReadLine], shared: SharedFacts) -> list[Trad
     without_trades = list_lines_without_trades(lines)
     may_trade = [line for line in lines if line.index not in without_trades]
     rows = drop_total(find_product_rows(may_trade, {id(number) for number in candidates.quantities}))
+    rows = _drop_settlements(rows, lines)
     direction, is_direction_certain = find_direction(lines)
     have_sides = all(labels.DIRECTION.search(row.line.text) for row in rows)
     if not are_trades(rows) or (direction is None and not have_sides and not _have_signs(rows)):
@@ -38,6 +40,23 @@ def read_row_trades(lines: Sequence[ReadLine], shared: SharedFacts) -> list[Trad
         _read_row(row, lines, shared, direction, is_direction_certain=is_direction_certain, has_costs=has_costs)
         for row in rows
     ]
+
+
+def _drop_settlements(rows: Sequence[ProductRow], lines: Sequence[ReadLine]) -> list[ProductRow]:
+    """The rows without those that say another one again, with the day on which it is settled."""
+    settled = [row for row in rows if _has_settlement_day(row, lines)]
+    traded = {(row.quantity, row.price, row.amount) for row in rows if row not in settled}
+    return [row for row in rows if row not in settled or (row.quantity, row.price, row.amount) not in traded]
+
+
+def _has_settlement_day(row: ProductRow, lines: Sequence[ReadLine]) -> bool:
+    """Whether the nearest head above with a date says that it is the one of the settlement."""
+    position = row.line.index - lines[0].index
+    for line in reversed(lines[max(0, position - _MAX_SECTION) : position]):
+        named = {place.label for place in line.labels}
+        if len(named) >= _MIN_HEADS and not line.numbers and named & {Label.TRADE_DATE, Label.SETTLEMENT_DATE}:
+            return Label.TRADE_DATE not in named
+    return False
 
 
 def _read_row(

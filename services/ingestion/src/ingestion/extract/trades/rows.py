@@ -53,10 +53,25 @@ def find_product_rows(lines: Sequence[ReadLine], quantities: Collection[int] = (
     for line in islice(candidates, _MAX_ROWS):
         for row in _list_products(line):
             groups[row.pattern].append(row)
-    best = max(groups.values(), key=len, default=[])
+    best = _drop_repeats(max(groups.values(), key=len, default=[]))
     if best and any(id(row.line.numbers[row.pattern[1]]) in quantities for row in best):
         return [_swap(row) for row in best]
     return best
+
+
+def _drop_repeats(rows: Sequence[ProductRow]) -> list[ProductRow]:
+    """The rows without those that say one again, its quantity with more places."""
+    kept: dict[tuple[Decimal, Decimal], list[ProductRow]] = defaultdict(list)
+    for row in rows:
+        same = kept[row.price, row.amount]
+        if not any(_is_rounded(row, other) or _is_rounded(other, row) for other in same):
+            same.append(row)
+    return [row for row in rows if any(row is other for other in kept[row.price, row.amount])]
+
+
+def _is_rounded(row: ProductRow, other: ProductRow) -> bool:
+    places, more = -row.quantity.as_tuple().exponent, -other.quantity.as_tuple().exponent  # type: ignore[operator]
+    return 0 < places < more and abs(row.quantity - other.quantity) < Decimal(1).scaleb(-places)
 
 
 def _may_hold_product(line: ReadLine) -> bool:

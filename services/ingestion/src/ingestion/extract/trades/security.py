@@ -9,7 +9,7 @@ from stdnum import isin as stdnum_isin
 from ingestion.extract import kind_words, values
 from ingestion.extract.trades import labels
 from ingestion.extract.trades.labels import Label
-from ingestion.extract.trades.lines import ReadLine, list_places, list_words_behind
+from ingestion.extract.trades.lines import LabelPlace, ReadLine, list_places, list_words_behind
 
 ISIN = re.compile(r"\b([A-Z]{2}[A-Z0-9]{9}\d)\b")
 _GROUPED_ISIN = re.compile(r"[\W_]{0,8}([A-Z]{2}(?:[\s.-]?[A-Z0-9]){9}[\s.-]?\d)(?![A-Z0-9])")
@@ -43,7 +43,11 @@ def find_isin(lines: Sequence[ReadLine]) -> str | None:
         return labelled.pop()
     named = Counter(match[1] for line in lines for match in ISIN.finditer(line.text) if match[1] in found)
     (first, most), (_, next_most) = named.most_common(2)
-    return first if most > next_most else None
+    if most > next_most:
+        return first
+    # In a statement other lines may follow the trade: a tax on another one.
+    beside = ISIN.search(lines[0].text) if labels.ANCHOR.match(lines[0].text) else None
+    return beside[1] if beside is not None and beside[1] in found else None
 
 
 _WKN = re.compile(r"\b(?=[A-Z0-9]*\d)[A-Z0-9]{6,7}\b")
@@ -93,23 +97,65 @@ def find_ticker(lines: Sequence[ReadLine], *, has_ticker_column: bool) -> str | 
     has_isin = bool(list_isins(lines))
     if has_ticker_column and not has_isin:
         for line in lines:
-            if (match := labels.ANCHOR.match(line.text)) and (symbol := _TICKER.match(line.text[match.end() :])):
+            anchor = None if labels.WE_CONFIRM.search(line.text) else labels.ANCHOR.match(line.text)
+            if anchor and (symbol := _TICKER.match(line.text[anchor.end() :])):
                 return symbol[1]
-    # A word in brackets that is explained is an abbreviation: `Deferred sales charge (DSC): …`.
-    inside = (re.search(r"\(([A-Z]{1,5})\)(?!\s*[:=])", line.text) for line in lines if len(line.text) < 100)
-    symbols = {match[1] for match in inside if match} - _NO_TICKERS
-    if len(symbols) == 1 and (places or not has_isin):
-        return symbols.pop()
-    named = [] if has_isin else list(list_places(lines, Label.NAME))
-    for line, place in (*places, *named):
-        if place.label is Label.NAME and not re.fullmatch(r"[A-Z]{2,6}", list_words_behind(line, place)):
-            continue
-        if match := re.match(r"[A-Z][A-Z0-9]{0,6}(?=$|[\s.)])", list_words_behind(line, place)):
+    for line, place in places:
+        is_in_brackets = line.text[place.end : place.end + 1] == ")"  # `Name (symbol)`: there it stands as well
+        if not is_in_brackets and (match := _SYMBOL_BEHIND.match(list_words_behind(line, place))):
             return match[0]
+    if (below := _find_ticker_in_table(lines, places)) is not None:
+        return below
+    if places or not has_isin:
+        # A word in brackets that is explained is an abbreviation: `Deferred sales charge (DSC): …`.
+        inside = (_IN_BRACKETS.search(line.text) for line in lines if len(line.text) < 100)
+        symbols = {match[1] for match in inside if match} - _NO_TICKERS
+        if len(symbols) == 1:
+            return symbols.pop()
+    return None if has_isin else _find_ticker_by_name(lines)
+
+
+def _find_ticker_in_table(lines: Sequence[ReadLine], places: Sequence[tuple[ReadLine, LabelPlace]]) -> str | None:
+    """Below its head, where all heads in front of it are of one word below: `Quantity  Code  Price`."""
+    for line, place in places:
+        fronts = [other for other in line.labels if other.start < place.start]
+        is_head = not line.numbers and len(line.labels) >= _MIN_HEADS
+        if not is_head or any(front.label not in _OF_ONE_WORD for front in fronts):
+            continue
+        position = line.index - lines[0].index
+        for row in lines[position + 1 : position + 1 + _ROWS_BELOW_HEAD]:
+            words = row.text.split()
+            if row.numbers and len(words) > len(fronts) and _SYMBOL_ALONE.fullmatch(words[len(fronts)]):
+                return words[len(fronts)]
     return None
 
 
-_NO_TICKERS = frozenset({"ISIN", "WKN", "BIC", "IBAN", "UTC", "XETRA", *values.CURRENCY_CODES})
+def _find_ticker_by_name(lines: Sequence[ReadLine]) -> str | None:
+    """Instead of a name, or alone in the line below it."""
+    for line, place in list_places(lines, Label.NAME):
+        words = list_words_behind(line, place)
+        if re.fullmatch(r"[A-Z]{2,6}", words):
+            return words
+        below = lines[line.index - lines[0].index + 1 :][:1]
+        if place.start == 0 and words and below and re.fullmatch(r"[A-Z]{3,5}", below[0].text.strip()):
+            return below[0].text.strip()
+    return None
+
+
+_SYMBOL_BEHIND = re.compile(r"[A-Z][A-Z0-9]{0,6}(?=$|[\s.):])")
+_SYMBOL_ALONE = re.compile(r"[A-Z][A-Z0-9]{0,5}(?:\.[A-Z]{1,3})?")
+# A letter in brackets is a class of shares.
+_IN_BRACKETS = re.compile(r"\(([A-Z]{2,5})\)(?!\s*[:=])")
+_OF_ONE_WORD = frozenset({Label.QUANTITY, Label.DIRECTION, Label.ISIN})
+_MIN_HEADS = 3
+_ROWS_BELOW_HEAD = 2
+_NO_TICKERS = frozenset(
+    {
+        *("ISIN", "WKN", "BIC", "IBAN", "UTC", "GMT", "CET", "CEST", "XETRA", "NYSE", "LSE", "OTC", "MTF"),
+        *("FCA", "FSA", "SEC", "SIPC", "FINRA", "AMF", "LUX", "ACC", "DIST", "DIS", "INC", "CAP", "UK", "US", "USA"),
+        *values.CURRENCY_CODES,
+    }
+)
 
 
 def find_name(lines: Sequence[ReadLine]) -> str | None:

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import date, timedelta
 
 from ingestion.domain.trade import Direction
@@ -21,6 +21,9 @@ _EITHER_SIDE = re.compile(
 _LONGEST_SETTLEMENT = timedelta(days=40)
 _USUAL_SETTLEMENT = timedelta(days=10)
 _TRADED_AND_SETTLED = 2
+_USUAL_DAYS = 2  # on which exchanges are open, between a trade and its settlement
+_FRIDAY = 4
+_LINES_TO_TIME = 2
 
 
 def find_direction(lines: Sequence[ReadLine]) -> tuple[Direction | None, bool]:
@@ -103,8 +106,27 @@ def _choose_other_date(lines: Sequence[ReadLine]) -> tuple[date | None, bool]:
     common = Counter(found for found, _ in rest).most_common(2)
     if not common or (len(common) > 1 and common[0][1] == common[1][1]):
         return None, False
-    has_time = any(_TIME.search(line.text) and not _PRINTED.search(line.text) for _, line in rest)
-    return common[0][0], len(common) == 1 and has_time
+    has_time = any(_has_time_beside(line, lines) for _, line in rest)
+    is_certain = has_time or _is_usual_before(common[0], settlement)
+    return common[0][0], len(common) == 1 and is_certain
+
+
+def _has_time_beside(line: ReadLine, lines: Sequence[ReadLine]) -> bool:
+    """A time of day in the line of a date, or at the beginning of one below a date that begins its own."""
+    if _TIME.search(line.text) and not _PRINTED.search(line.text):
+        return True
+    position = line.index - lines[0].index
+    below = lines[position + 1 : position + 1 + _LINES_TO_TIME]
+    return line.dates[0].start == 0 and any(_TIME.match(other.text) for other in below)
+
+
+def _is_usual_before(common: tuple[date, int], settlement: Collection[date]) -> bool:
+    """Whether a day that stands there more than once is the one on which it was traded, by when it was settled."""
+    day, times = common
+    usual = day
+    for _ in range(_USUAL_DAYS):
+        usual += timedelta(days=3 if usual.weekday() == _FRIDAY else 1)
+    return times > 1 and len(settlement) == 1 and usual in settlement and day.weekday() <= _FRIDAY
 
 
 _PRINTED = re.compile(
@@ -119,7 +141,7 @@ _ORDERED_ON = re.compile(
 )
 _BOOKED_ON = re.compile(
     r"\b(?:buchungs?-?(?:datum|tag)|(?:booking|posting)\s+date|booked\s+on|fecha\s+(?:de\s+)?(?:contable|contabilizaci[óo]n)"
-    r"|data\s+(?:contabile|di\s+contabilizzazione)|data\s+(?:de\s+|do\s+)?(?:lan[çc]amento|movimento)|bogf[øo]ringsdato)\W{0,4}$",
+    r"|data\s+(?:contabile|di\s+contabilizzazione)|data\s+(?:de\s+|do\s+)?(?:lan[çc]amento|movimento)|bogf[øo]ringsdato|date\s+(?:de\s+)?comptabilisation|boekings?datum)\W{0,4}$",
     re.IGNORECASE,
 )
 _ON_DAY = re.compile(r"\b(?:am|on|le|el|il|op|em|den)\s$", re.IGNORECASE)
@@ -160,11 +182,20 @@ _TIME = re.compile(r"(?<![\d:.,])([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?(?![\d
 
 
 def find_time(lines: Sequence[ReadLine], trade_date: date | None) -> str | None:
-    """The first time of day that stands beside the trade date."""
-    for line in lines:
-        if any(found.date == trade_date for found in line.dates) and (match := _TIME.search(line.text)):
-            return ":".join(part.zfill(2) for part in match.groups() if part is not None)
-    return None
+    """The first time of day that stands beside the trade date, better one that is not said to be the order's."""
+    timed = [
+        (line, match)
+        for line in lines
+        if any(found.date == trade_date for found in line.dates) and (match := _TIME.search(line.text))
+    ]
+    labelled = [match for line, match in timed if any(place.label is Label.TRADE_DATE for place in line.labels)]
+    for match in (*labelled, *(match for line, match in timed if not _PRINTED.search(line.text))):
+        return _build_time(match)
+    return _build_time(timed[0][1]) if timed else None
+
+
+def _build_time(match: re.Match[str]) -> str:
+    return ":".join(part.zfill(2) for part in match.groups() if part is not None)
 
 
 def is_cancellation(lines: Sequence[ReadLine]) -> bool:

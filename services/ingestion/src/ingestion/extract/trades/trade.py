@@ -13,7 +13,7 @@ from ingestion.extract.trades.columns import Columns, RowAmounts, resolve_amount
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import ReadLine
 from ingestion.extract.trades.numbers import Number
-from ingestion.extract.trades.rows import drop_total, find_product_rows
+from ingestion.extract.trades.rows import ProductRow, drop_total, find_product_rows
 from ingestion.extract.trades.security import REFERENCE, find_isin, find_name, find_ticker, find_wkn, find_words
 from ingestion.extract.trades.side_and_dates import (
     find_direction,
@@ -36,6 +36,7 @@ from ingestion.extract.trades.solver import (
 )
 
 _MAX_GROSS = 4  # amounts that may be the gross one
+_MAX_RATES = 3
 _ROWS_OF_ANCHOR = 4  # lines that a row of a statement may be broken into
 
 
@@ -183,7 +184,7 @@ def _choose_product(
     product = find_product(candidates, direction)
     if product is not None and not product.is_labelled and (rows := find_product_rows(lines[:_ROWS_OF_ANCHOR])):
         product = build_product(rows[:1])
-    rows = find_product_rows(lines, {id(number) for number in candidates.quantities})
+    rows = _drop_conversions(find_product_rows(lines, {id(number) for number in candidates.quantities}), candidates)
     parts = drop_total(rows)
     distinct = {(row.quantity, row.price, row.amount) for row in parts}
     if len(distinct) < 2 and len(parts) == len(rows):
@@ -195,6 +196,18 @@ def _choose_product(
     if len(parts) < len(rows) or quantity in printed or amount in printed:
         return build_product(parts), False
     return product, True
+
+
+def _drop_conversions(rows: Sequence[ProductRow], candidates: Candidates) -> list[ProductRow]:
+    """The rows without those that multiply an amount by an exchange rate."""
+    rates = [rate for number in candidates.exchange_rates[:_MAX_RATES] for rate in number.readings if rate > 0]
+    factors = [factor for rate in rates for factor in (rate, 1 / rate)]
+    rest = [
+        row
+        for row in rows
+        if not any(abs(part - factor) <= factor / 2000 for part in (row.quantity, row.price) for factor in factors)
+    ]
+    return rest or list(rows)
 
 
 def _add_amounts(

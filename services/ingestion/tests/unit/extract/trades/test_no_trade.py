@@ -143,3 +143,33 @@ def test_what_is_held_beside_one_trade_sends_it_to_a_person() -> None:
 def test_a_statement_of_what_is_held_has_no_trade_though_its_numbers_multiply() -> None:
     held = NOTE_BELOW_A_STATEMENT_TITLE.replace("You bought\n", "").replace("Trade date", "Date")
     assert not has_trades(held)
+
+
+PAYOUT = """
+Uw Uitbetaling dividenden van 2.130 HAVEN NV aan 0,0057 USD 12,14 USD
+Bronheffing 3,04 USD
+Netto credit 9,10 USD
+Waardecode LU0378449770
+"""
+CUSTODY = """
+ADMINISTRACION DE DEPOSITOS
+ACC. HARBOUR INC  967,26 USD 1,1678 828,28
+COMISION BANCARIA 20,88
+IMPORTE TOTAL 20,88
+"""
+EVENT = """
+Cash Amount Details, USD
+Event Interest Amount 3.32 USD
+Posting date 01-May-2026
+Net amount 3.32 USD
+"""
+COUPONS = """
+COUPONS REMBOURSEMENTS
+15/02/2026 248 HOULE (LU0378449770) 40,33 12,09 28,24
+REMBOURSEMENTS : BRUTS GLOBAUX 0,00 EUR
+"""
+
+
+@pytest.mark.parametrize("text", [PAYOUT, CUSTODY, EVENT, COUPONS], ids=["payout", "custody", "event", "coupons"])
+def test_a_payout_a_custody_fee_interest_and_coupons_are_no_trades(text: str) -> None:
+    assert not has_trades(text)

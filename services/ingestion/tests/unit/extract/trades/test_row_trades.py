@@ -2,6 +2,7 @@
 
 from decimal import Decimal
 
+import pytest
 from note_texts import (
     read,
     read_only,
@@ -87,3 +88,43 @@ def test_a_row_with_its_cost_and_a_net_amount_has_the_gross_amount_that_multipli
 def test_a_row_with_two_days_was_settled_on_the_second() -> None:
     found = [reading.trade for reading in read(NET_ROWS).trades]
     assert [str(trade.settlement_date) for trade in found] == ["2026-07-07", "2026-07-15"]
+
+
+TWICE = """
+Trade Confirmation
+Account number AB-5579
+Symbol  Security name  ISIN  Type  Quantity  Unit price  Total amount  Settlement date
+ARN  Arno Global Fund  LU0378449770  Buy  2.61848651  €38.19  €100.00  06 Jan 2026
+Symbol  Security name  Type  Quantity  Unit price  Total amount  Execution time
+ARN  Arno Global Fund  Buy  2.6184865147  €38.19  €100.00  02 Jan 2026 08:10:12
+"""
+
+
+@pytest.mark.parametrize("again", ["2.6184865147", "2.61848651"])
+def test_a_row_that_says_another_one_again_is_no_second_trade(again: str) -> None:
+    trade = read_only(TWICE.replace("2.6184865147", again))
+    assert (trade["trade_date"], trade["settlement_date"]) == ("2026-01-02", "2026-01-06")
+    assert (trade["quantity"], trade["settled_amount"], trade["ticker"]) == ("2.61848651", "100.00", "ARN")
+
+
+CONVERTED = """
+Liquidación de valores
+Compra de valores
+ISIN valor LU0378449770
+Nº de valores 100
+Precio unitario 21,0000
+Fecha ejecución 20/06/2026
+Cambio divisa 1,2500 USD/EUR
+S/títulos USD  100  21,0000  2.100,00
+Subtotal en origen USD  2.100,00
+Contravalor EUR  2.100,00  0,80000000  1.680,00
+Comisión fija EUR  20,00
+Importe total EUR  1.700,00
+"""
+
+
+def test_what_an_amount_is_worth_in_another_currency_is_no_part_of_an_order() -> None:
+    trade = read_only(CONVERTED)
+    assert (trade["quantity"], trade["foreign_gross_amount"]) == ("100", "2100.00")
+    assert (trade["gross_amount"], trade["fees"], trade["settled_amount"]) == ("1680.00", "20.00", "1700.00")
+    assert read(CONVERTED).confidence >= 0.9

@@ -1,7 +1,7 @@
 """What was traded: by numbers, symbol and name."""
 
 import pytest
-from note_texts import ENGLISH, GERMAN, read_only
+from note_texts import ENGLISH, GERMAN, read, read_only
 
 
 def test_a_wrong_check_digit_is_no_security() -> None:
@@ -50,3 +50,55 @@ def test_the_reference_is_the_number_of_the_note_or_the_order_and_not_that_of_th
     lines: str, reference: str
 ) -> None:
     assert read_only(f"{lines}\n{GERMAN.strip()}")["reference"] == reference
+
+
+SYMBOLS = """
+Trade confirmation
+WE HAVE SOLD ON YOUR ACCOUNT
+Trade date: 24 May 2026  Settlement date: 26 May 2026
+Quantity Security Code Security Description Price +1 Consideration Currency
+40 HBRD HARBOUR DREDGING 21.88 $875.20 AUD
+Brokerage $9.50 AUD
+Net value $865.70 AUD
+"""
+
+
+def test_a_symbol_stands_below_its_head_where_one_word_stands_below_each_in_front_of_it() -> None:
+    assert read_only(SYMBOLS)["ticker"] == "HBRD"
+
+
+def test_the_mark_of_a_footnote_is_no_price() -> None:
+    assert read_only(SYMBOLS.replace("875.20", "880.00"))["price"] == "21.88"
+
+
+def test_a_symbol_behind_its_label_comes_before_another_word_in_brackets() -> None:
+    text = ENGLISH.replace("ISIN: DE0008404005", "ISIN: DE0008404005\nSymbol ALV:xetr\nExchange MIDWAY LINK (MWLK)")
+    assert read_only(text)["ticker"] == "ALV"
+
+
+@pytest.mark.parametrize("words", ["ARNO (LUX) GLOBAL FUND", "Regulated by the authority (FCA)", "ARNO FUND (B)"])
+def test_a_place_an_authority_or_a_class_of_shares_in_brackets_is_no_symbol(words: str) -> None:
+    assert read_only(ENGLISH.replace("ISIN: DE0008404005", words))["ticker"] is None
+
+
+def test_a_symbol_may_stand_alone_below_the_name_of_a_company() -> None:
+    text = ENGLISH.replace("Investment name: Allianz SE\nISIN: DE0008404005", "COMPANY: HARBOUR DREDGING LTD\nHBRD")
+    assert (read_only(text)["ticker"], read_only(text)["security_name"]) == ("HBRD", "HARBOUR DREDGING LTD")
+
+
+WITH_A_TAX = """
+Relevé d'opérations
+05/08/2026  ACHAT COMPTANT  FR0000120271  HOULE SA  363,59
+QUANTITE : 7
+COURS : 51,80  BRUT : 362,60
+COURTAGE : 0,99
+05/08/2026  ACHAT COMPTANT  NL0000395903  VAART NV  265,79
+QUANTITE : 2
+COURS : 132,40  BRUT : 264,80
+COURTAGE : 0,99
+05/08/2026  TAXE TRANSACTIONS  FR0000120271  HOULE SA  1,45
+"""
+
+
+def test_what_follows_a_trade_in_a_statement_does_not_hide_its_security() -> None:
+    assert [found.trade.isin for found in read(WITH_A_TAX).trades] == ["FR0000120271", "NL0000395903"]

@@ -1,7 +1,7 @@
 """Which way a trade went, when it was made and settled."""
 
 import pytest
-from note_texts import DUTCH, ENGLISH, GERMAN, ITALIAN, read, read_only
+from note_texts import DUTCH, ENGLISH, FRENCH, GERMAN, ITALIAN, read, read_only
 
 
 def test_what_a_field_is_called_says_no_side() -> None:
@@ -54,3 +54,71 @@ def test_a_long_row_of_a_table_may_say_the_side_and_a_long_sentence_may_not() ->
     text = text.replace("4,95", "0,00").replace("209,95", "205,00")  # or the costs would say it
     assert read_only(text.format("    ".join(words)))["direction"] == "buy"
     assert read_only(text.format(" ".join(words)))["direction"] is None
+
+
+PROGRESS = """
+Nota informativa per l'ordine 7714
+Tipo di operazione: Acquisto
+Fondo Arno Globale  ISIN LU0378449770
+                                     Quantità      Euro    Prezzo      Valuta
+5.10.2026  14:02:36  Immissione            10                20,60
+5.10.2026  14:02:37  Eseguito              10    205,00      20,50  07.10.2026
+Commissioni  4,95 EUR
+Totale a Vs. debito  209,95 EUR
+"""
+
+
+def test_a_date_below_a_head_is_the_one_of_its_column() -> None:
+    trade = read_only(PROGRESS)
+    assert (trade["trade_date"], trade["settlement_date"]) == ("2026-10-05", "2026-10-07")
+
+
+def test_dates_below_heads_without_columns_are_in_their_order() -> None:
+    days = "ORDER TYPE TRADE DATE SETTLEMENT DATE REP\nA7 000 15-01-2026 19-01-2026 K5"
+    text = ENGLISH.replace("Execution date/time: 15 Jan 2026 08:13:35\nSettlement date: 19/01/2026", days)
+    trade = read_only(text)
+    assert (trade["trade_date"], trade["settlement_date"]) == ("2026-01-15", "2026-01-19")
+
+
+def test_the_day_of_booking_is_not_that_of_the_settlement() -> None:
+    text = FRENCH.replace(
+        "Date de règlement : 19/01/2026", "Date de comptabilisation: 16/01/2026\nDate valeur: 19/01/2026"
+    )
+    assert read_only(text)["settlement_date"] == "2026-01-19"
+
+
+def test_a_side_is_read_that_is_written_close_to_the_word_before_it() -> None:
+    text = ENGLISH.replace("You have PURCHASED\n", "Limit-OrderPurchase on 15.01.2026 at 08:13:35\n")
+    assert read_only(text)["direction"] == "buy"
+    assert read(text).confidence >= 0.9
+
+
+def test_money_that_is_paid_in_is_no_purchase() -> None:
+    text = "INVESTISSEMENT ESPECES  VIREMENT  1 240,00"
+    assert read_only(f"{text}\n{GERMAN.replace('Kauf', 'Verkauf').strip()}")["direction"] == "sell"
+
+
+DAY_AND_VALUE = "Data esecuzione: 15/01/2026\nData valuta: 19/01/2026"
+
+
+@pytest.mark.parametrize(
+    ("rows", "is_certain"),
+    [
+        ("15.01.2026 Riferimento 7A94\n09:31:02 Mercato continuo", True),
+        ("15.01.2026 Riferimento 7A94\nMercato continuo\nUfficio\n09:31:02", False),
+        ("Data: 15/01/2026\nAl 15/01/2026\nData valuta: 19/01/2026", True),  # a Thursday and the Monday after it
+        ("Data: 15/01/2026\nAl 15/01/2026\nData valuta: 16/01/2026", False),
+        ("Data: 15/01/2026\nData valuta: 19/01/2026", False),
+    ],
+)
+def test_the_only_day_is_that_of_the_trade_by_a_time_below_it_or_by_when_it_is_settled(
+    rows: str, is_certain: bool
+) -> None:
+    text = ITALIAN.replace(DAY_AND_VALUE, rows)
+    assert read_only(text)["trade_date"] == "2026-01-15"
+    assert (read(text).confidence >= 0.9) is is_certain
+
+
+def test_the_time_of_a_trade_is_not_that_of_its_order() -> None:
+    text = ENGLISH.replace("Execution date/time", "Order created at: 15 Jan 2026 07:30:00\nExecution date/time")
+    assert read_only(text)["trade_time"] == "08:13:35"

@@ -1,0 +1,97 @@
+"""What a worker of an earlier release left out of a document that it changed: goes through the log of changes, once for
+each change, and writes what is missing.
+
+During a rollout, and after one that is taken back, documents are finished by workers that do not know what this release
+finds documents by. How far the log was gone through is in Postgres, under the name of what is checked. So what was
+written while no worker of this release ran is checked when one runs again.
+"""
+
+from typing import Any
+
+import asyncpg
+
+from ingestion.adapters.duplicate_keys import list_sharing_documents, write_duplicate_key
+from ingestion.adapters.supplier_accounts import has_current_supplier_keys, write_supplier_keys
+from ingestion.domain.search_words import build_duplicate_key
+from mailroom_common.logs import get_logger
+from mailroom_common.postgres import DatabaseSession, open_transaction
+
+log = get_logger()
+
+CHECK_NAME = "index-1"
+"""Another one where documents are found by more than before: a worker of a release that does not know of it may have
+gone on in the log meanwhile."""
+
+# The others have nothing to do meanwhile.
+_LOCK_POSITION = "select checked_seq from ingestion.document_check where name = $1 for update skip locked"
+_MOVE_POSITION = "update ingestion.document_check set checked_seq = $2 where name = $1"
+_LIST_CHANGES = "select seq, document_id from ingestion.document_event where seq > $1 order by seq limit $2"
+# Without what makes an extraction long.
+_LIST_DOCUMENTS = """
+    select document_id, tenant_id, seq, status, document_type, extraction - array['lines', 'trades'] as extraction,
+           duplicate_key, supplier_vat_key, supplier_name_key, supplier_look_key, supplier_iban,
+           exists (select from ingestion.shared_document shared
+                   where shared.tenant_id = document.tenant_id and shared.seq = document.seq) as is_listed,
+           (select count(*) from (
+               select from ingestion.document other
+               where other.tenant_id = document.tenant_id and other.duplicate_key = document.duplicate_key
+               order by other.seq limit 2) of_key) > 1 as is_shared
+    from ingestion.document where document_id = any($1)
+"""
+_LOCK_DOCUMENT = "select * from ingestion.document where document_id = $1 for no key update"
+
+_BATCH = 100
+_MAX_WRITTEN = 20  # documents that one transaction locks
+
+
+class PgDocumentCheck:
+    """`DocumentCheck` of ports/housekeeping.py."""
+
+    def __init__(self, pool: asyncpg.Pool) -> None:
+        self._pool = pool
+
+    async def check_changes(self) -> bool:
+        async with open_transaction(self._pool) as conn:
+            checked = await conn.fetchval(_LOCK_POSITION, CHECK_NAME)
+            if checked is None:
+                return False
+            changes = await conn.fetch(_LIST_CHANGES, checked, _BATCH)
+            if not changes:
+                return False
+            last = {row["document_id"]: row["seq"] for row in changes}  # of several changes of a document the last one
+            checked = await _check_documents(conn, last)
+            await conn.execute(_MOVE_POSITION, CHECK_NAME, checked)
+            return True
+
+
+async def _check_documents(conn: DatabaseSession, last_changes: dict[str, int]) -> int:
+    """Up to which change they are checked."""
+    rows = {row["document_id"]: row for row in await conn.fetch(_LIST_DOCUMENTS, list(last_changes))}
+    written = 0
+    for document_id, seq in sorted(last_changes.items(), key=lambda change: change[1]):
+        if document_id not in rows or _is_complete(rows[document_id]):
+            continue
+        document = await conn.fetchrow(_LOCK_DOCUMENT, document_id)
+        await write_duplicate_key(conn, document, _find_duplicate_key(document))
+        await list_sharing_documents(conn, await conn.fetchrow(_LOCK_DOCUMENT, document_id))
+        await write_supplier_keys(conn, document)
+        # A worker of an earlier release had left out what the document is found by.
+        log.info("document_index_completed", document_id=document_id)
+        written += 1
+        if written == _MAX_WRITTEN:
+            return seq
+    return max(last_changes.values())
+
+
+def _is_complete(document: Any) -> bool:
+    return (
+        document["duplicate_key"] == _find_duplicate_key(document)
+        and document["is_listed"] == document["is_shared"]
+        and has_current_supplier_keys(document)
+    )
+
+
+def _find_duplicate_key(document: Any) -> str | None:
+    if document["status"] == "skipped":
+        return None
+    return build_duplicate_key(document["document_type"], document["extraction"])

@@ -1,0 +1,40 @@
+"""The holder of the account that an invoice is to be paid to: one of the signs of whose it is."""
+
+import re
+from collections.abc import Sequence
+
+from ingestion.domain.transcript import TextLine
+from ingestion.extract import labels
+from ingestion.extract.company_names import parse_name
+
+_HOLDER = labels.match_any(
+    r"\b(?:konto-?inhaber(?:in)?|zahlungsempfänger(?:in)?|begünstigte[rn]?)\b",
+    r"\baccount\s+(?:name|holder)\b|\bbeneficiary(?:\s+name)?\b",
+    r"\b(?:cheques?|checks?|payable|payments?)\b[^.:]{0,40}\bto(?=\s+[A-Z])|\bplease\s+pay(?=\s+[A-Z])",
+    r"\btitulaire(?:\s+du\s+compte)?\b|\bbénéficiaire\b|\btitular(?:\s+d[ae]\s+(?:la\s+)?(?:cuenta|conta))?\b|\bbeneficiári?o\b",
+    r"\b(?:intestat(?:o|ari[oa])|beneficiario)\b(?:\s+a\b)?|\b(?:t\.?\s?n\.?\s?v\.?|ten\s+name\s+van|rekeninghouder)(?=\W)",
+    r"\bwłaściciel\s+rachunku\b|\bmajitel\s+účtu\b|\bkontohaver\b|\bkontoinnehavare\b|\bbetalningsmottagare\b",
+)
+# Of a mandate the account is the customer's.
+_DEBIT = labels.match_any(
+    r"mandat|lastschrift|bankeinzug|abbuchung|eingezogen|direct\s+debit|prélèv|domicilia|adeudo|addebit|incasso|autogiro|inkaso",
+    r"\bbetalingsservice\b",
+)
+_MAX_ABOVE = 3  # lines
+_MAX_TEXT = 200  # letters of a cell
+
+
+def find_account_holder(page: Sequence[TextLine], index: int, number: int) -> str | None:
+    """The name behind such a label in this cell, or to its right; None where an account is debited."""
+    line = page[index]
+    text = line.cells[number].text[:_MAX_TEXT]
+    match = _HOLDER.search(text)
+    if match is None or labels.BUYER.search(text):
+        return None
+    near = page[max(0, index - _MAX_ABOVE) : index + 2]
+    if any(_DEBIT.search(other.text[: 4 * _MAX_TEXT]) for other in near):
+        return None
+    rest = text[match.end() :].strip(" :.-")
+    if len(rest) < 2 and number + 1 < len(line.cells):
+        rest = line.cells[number + 1].text[:_MAX_TEXT].strip()
+    return parse_name(re.split(r"[,;]\s|\.\s|\s{2,}|\s[·|]\s", rest)[0].rstrip(".")) if rest[:1].isupper() else None

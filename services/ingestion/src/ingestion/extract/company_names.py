@@ -1,0 +1,70 @@
+"""Names of businesses and people as they are printed: where one begins and ends in a cell, and which are the same."""
+
+import re
+import unicodedata
+from itertools import islice
+
+from ingestion.extract import labels
+
+_NO_NAME = re.compile(
+    r"^(?:inh(?:aber(?:in)?)?|prop(?:rietor)?|page|seite|pagina|strona|tel|fax|fon|phone|mobile|e-?mail|web|iban|bic|swift|bank|vat|gln|kvk|siret|hrb|nip|regon|date|datum|www|number|nummer|numer|numéro)\b"
+    r"|@|https?:|www\.|^\W*\d|\d{3}|:\s*\S|:\s*$|[%€$£=]",
+    re.IGNORECASE,
+)
+_PARTS = re.compile(r"\s+[-–—|●•·]\s+|\s*[●•|]\s*|,\s+(?=[A-ZÄÖÜ\d][^.]*$)|\t")
+
+
+# `Muster SAS au capital de 20 000 €`: the name ends with its legal form.
+_BEHIND_NAME = re.compile(r"\s+(?:au\s+capital|capital|kapitał|mit\s+sitz|registered|inscrita)\b.*$", re.IGNORECASE)
+
+_ADDRESS_BEHIND = re.compile(r",\s+(?:\d|sitz\b|hr[ab]\b|registered\b)", re.IGNORECASE)
+_SHORTEST_ALIKE = 5  # letters: fewer begin many names
+_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "æ": "ae", "ø": "oe", "å": "aa"})
+
+
+def normalize_name(name: str) -> str:
+    """The name without its legal form, for comparing: a footer may have it and the head not."""
+    return re.sub(r"[^a-z0-9]", "", labels.COMPANY.sub("", name).lower())
+
+
+def begins_alike(name: str, domain: str) -> bool:
+    """Whether a domain is the beginning of a name, or begins with it or its first word: `marchbank-design` of
+    `Marchbank Design Partnership LLP`."""
+    words = re.findall(r"[^\W_]+", labels.COMPANY.sub("", name).lower())
+    for fold in (_drop_accents, lambda word: word.translate(_UMLAUTS)):
+        whole = "".join(map(fold, words))
+        first = next(map(fold, islice(words, 1)), "")
+        if len(domain) >= _SHORTEST_ALIKE and whole.startswith(domain):
+            return True
+        if len(first) >= _SHORTEST_ALIKE and domain.startswith(first):
+            return True
+    return False
+
+
+def _drop_accents(word: str) -> str:
+    return "".join(letter for letter in unicodedata.normalize("NFKD", word) if letter.isascii())
+
+
+def parse_name(text: str) -> str | None:
+    """The part of a cell that can be a name: a company with its legal form anywhere, else a short line of words."""
+    for part in (_cut_behind_legal_form(part) for part in _PARTS.split(text)):
+        if labels.COMPANY.search(part) and normalize_name(part) and len(part) < 70 and not _NO_NAME.search(part):
+            return part.strip(" .,:;-") if not part.rstrip().endswith(".") else part.strip(" ,:;-")
+    first = _PARTS.split(text)[0].strip()
+    words = first.split()
+    # A long name writes its words with capitals, as a sentence does not.
+    most = 7 if all(word[0].isupper() for word in words if len(word) > 3) else 5
+    if not 1 <= len(words) <= most or len(first) < 4 or _NO_NAME.search(first):
+        return None
+    is_label = any(
+        label.search(first)
+        for label in (labels.INVOICE_WORD, labels.ISSUE_DATE, labels.DUE_DATE, labels.TOTAL_NET, labels.TOTAL_GROSS)
+    )
+    return None if is_label or not first[0].isupper() else first
+
+
+def _cut_behind_legal_form(text: str) -> str:
+    text = _BEHIND_NAME.sub("", text) if labels.COMPANY.search(_BEHIND_NAME.sub("", text)) else text
+    # `Muster Partnership LLP, 3 Mill Lane`: an address follows.
+    match = _ADDRESS_BEHIND.search(text)
+    return text[: match.start()] if match and labels.COMPANY.search(text[: match.start()]) else text
