@@ -44,6 +44,7 @@ from ingestion.extract.trades.rows import find_product_rows
 from ingestion.extract.trades.sections import list_lines_without_trades
 from ingestion.extract.trades.security import find_account, find_account_name, list_isins
 from ingestion.extract.trades.side_and_dates import SHORT_DATE
+from ingestion.extract.trades.taken_back import build_cancellation, find_note_replaced, is_corrected_note
 from ingestion.extract.trades.trade import SharedFacts, TradeReading, read_trade
 from mailroom_common.parser import JSON
 
@@ -59,7 +60,8 @@ _MAX_BLOCK = 60  # lines of one trade
 @dataclass(frozen=True, slots=True)
 class NoteReading:
     """`has_trades` False: the document has none, and says so by what it is. `doubts` is what the trades do not account
-    for: `trades`, securities that none of them is in; `lines`, more text than is read."""
+    for: `trades`, securities that none of them is in; `lines`, more text than is read; `corrected`, another note of the
+    trade, which is to be taken back."""
 
     document_type: str
     trades: tuple[TradeReading, ...]
@@ -133,7 +135,14 @@ def _read_lines(page: Sequence[TextLine], lines: Sequence[ReadLine], *, is_cut: 
     dollar = _find_dollar(lines)
     readings = [_name_dollar(_name_security(reading, lines), dollar) for reading in readings]
     is_statement = document_type == ACTIVITY_STATEMENT
-    doubts = [*_find_doubts(readings, lines, is_statement=is_statement), *(["lines"] if is_cut else [])]
+    if not is_statement and len(readings) == 1:
+        readings = _add_note_replaced(readings[0], lines)
+    is_corrected = len(readings) == 1 and not readings[0].trade.is_cancellation and is_corrected_note(lines)
+    doubts = [
+        *(["corrected"] if is_corrected else []),
+        *_find_doubts(readings, lines, is_statement=is_statement),
+        *(["lines"] if is_cut else []),
+    ]
     return NoteReading(document_type, tuple(readings), True, tuple(doubts))
 
 
@@ -272,6 +281,14 @@ def _name_security(reading: TradeReading, lines: Sequence[ReadLine]) -> TradeRea
     if reading.trade.isin is None and len(found) == 1:
         return replace(reading, trade=replace(reading.trade, isin=found[0]))
     return reading
+
+
+def _add_note_replaced(reading: TradeReading, lines: Sequence[ReadLine]) -> list[TradeReading]:
+    """With the trade of the note in whose place this one stands: that is taken back."""
+    number, own = find_note_replaced(lines), reading.trade.reference
+    if number is None or own is None or own == number:
+        return [reading]
+    return [reading, replace(reading, trade=build_cancellation(reading.trade, number))]
 
 
 def _name_dollar(reading: TradeReading, dollar: str | None) -> TradeReading:

@@ -407,7 +407,7 @@ def _explain(
                 return _NOTHING
             if difference > 0 and (found := costs.find_summands(difference, slack)) is not None:
                 return found
-        if direction is not None and (signed := costs.find_signed((settled - gross) * sign)) is not None:
+        if direction is not None and (signed := costs.find_signed((settled - gross) * sign, direction)) is not None:
             return signed
     return None
 
@@ -447,7 +447,7 @@ class CostSums:
         """All costs where some have a minus and others do not: those of one of the two signs are given back."""
         kinds = (candidates.fees, candidates.taxes, candidates.interests)
         numbers = [(number, kind) for kind, own in enumerate(kinds) for number in own if number.value][:_MAX_COSTS]
-        if len({number.is_negative for number, _ in numbers}) == 1:
+        if len({number.is_negative for number, _ in numbers}) < 2:
             return []
         return [
             cls._add(
@@ -464,9 +464,16 @@ class CostSums:
             for is_given_back in (True, False)
         ]
 
-    def find_signed(self, total: Decimal) -> Costs | None:
-        """Not where a broker gave back more than it took: what that is, a person says."""
-        return next((found for found in self._signed if abs(sum(found) - total) <= _CENT and found[0] >= 0), None)
+    def find_signed(self, total: Decimal, direction: Direction) -> Costs | None:
+        """Not where a broker gave back more than it took: what that is, a person says. Interest is no seller's cost."""
+        return next(
+            (
+                found
+                for found in self._signed
+                if abs(sum(found) - total) <= _CENT and found[0] >= 0 and (direction is Direction.BUY or not found[2])
+            ),
+            None,
+        )
 
     def find_summands(self, total: Decimal, slack: Decimal) -> Costs | None:
         """The costs whose sum is the total, to a cent or two."""

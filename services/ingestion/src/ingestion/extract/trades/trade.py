@@ -34,6 +34,7 @@ from ingestion.extract.trades.solver import (
     find_settlement,
     find_single,
 )
+from ingestion.extract.trades.taken_back import find_note_replaced, find_note_taken_back
 
 _MAX_GROSS = 4  # amounts that may be the gross one
 _MAX_RATES = 3
@@ -97,6 +98,8 @@ def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
         direction = infer_direction(lines, settlement)
     trade_date, is_date_certain = find_trade_date(lines, shared.year)
     trade_date = trade_date or shared.only_date
+    takes_back = is_cancellation(lines) and find_note_replaced(lines) is None
+    named = find_note_taken_back(lines) if takes_back else None
     trade = Trade(
         direction=direction,
         trade_date=trade_date,
@@ -108,10 +111,10 @@ def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
         wkn=find_wkn(lines),
         ticker=find_ticker(lines, has_ticker_column=shared.has_ticker_column),
         security_name=find_name(lines),
-        reference=find_words(lines, Label.REFERENCE, REFERENCE),
+        reference=named or find_words(lines, Label.REFERENCE, REFERENCE),
         account=shared.account,
         account_name=shared.account_name,
-        is_cancellation=is_cancellation(lines),
+        is_cancellation=takes_back,
     )
     is_proven = settlement is not None and settlement.is_proven
     is_product_proven = (

@@ -141,3 +141,10 @@ def test_what_a_broker_gives_back_beyond_its_fees_is_for_a_person() -> None:
     settlement = find_settlement(named, Decimal("13040.15"), "EUR", Direction.BUY)
     assert settlement is not None
     assert not settlement.is_proven
+
+
+def test_interest_comes_to_who_sells_a_bond_whatever_signs_its_costs_have() -> None:
+    named = candidates(settled="15476.09 EUR", interests="317.59 EUR", fees="-38.00 EUR -4.50 EUR")
+    settlement = find_settlement(named, Decimal("15201.00"), "EUR", Direction.SELL)
+    assert settlement is not None
+    assert (settlement.is_proven, settlement.fees, settlement.interest) == (True, Decimal("42.50"), Decimal("317.59"))
