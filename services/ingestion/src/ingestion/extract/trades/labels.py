@@ -238,7 +238,7 @@ _SELL = (
     r"(?:wertpapier|fonds|aktien)?-?(?:verkauf|ver[äa]u(?:ß|ss)erung|r(?:ü|ue?)ck(?:nahme|gabe|kauf)|einl(?:ö|oe?)sung|tilgung)|verk(?=\.)|verkauft|ver[äa]u(?:ß|ss)ert"
     r"|zur(?:ü|ue?)ck(?:genommen|gegeben)|sold|sell|sale|redemption|redeemed|ventes?|vendue?s?|rachats?|rachet[ée]e?s?|remboursements?"
     r"|venta|vendid[oa]s?|vendemos|vendeu|reembolsos?|reembolsad[oa]s?|amortizaci[óo]n|vendita|vendut[oaie]|rimbors(?:o|at[oaie])|verkoop"
-    r"|cessions?|c[ée]d[ée]e?s?|d[ée]sinvestissement|disposal|disposed|enajenaci[óo]n|cessione|aliena[çc][ãa]o"
+    r"|reprises?(?=\s+(?:de\s+)?(?:f\.?c\.?p|sicav|opcv?m?|parts)\b)|cessions?|c[ée]d[ée]e?s?|d[ée]sinvestissement|disposal|disposed|enajenaci[óo]n|cessione|aliena[çc][ãa]o"
     r"|verkocht(?:en)?|verkopen|terugkoop|venda|resgates?|resgatad[oa]s?|salg|solgt|s[äa]lj|s[åa]lt|f[öo]rs[äa]ljning"
 )
 # `OrderCompra`: a capital letter begins a word that a page writes close to the one before it.

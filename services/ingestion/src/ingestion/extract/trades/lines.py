@@ -20,6 +20,7 @@ _NEXT_WORD = 6  # letters: `: ` or ` per ` between a label and its date
 _MIN_HEADS = 4  # cells or labels of a line from which on it is the head of a table
 _MAX_NUMBERS = 40  # of a line
 _MAX_ROWS_BELOW = 6  # of a table's head and its first row
+_MAX_ROWS_BELOW_HEADS = 2  # where columns are lost
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +251,8 @@ def _list_numbers_below(lines: Sequence[ReadLine], line: ReadLine, place: LabelP
         for row in below:
             if len(row.numbers) == len(heads):
                 return [row.numbers[heads.index(place)]] if place in heads else []
-        return _list_column(line, place, below)
+        has_columns = len(line.source.cells) >= len(heads)
+        return _list_column(line, place, below) if has_columns else _list_by_ends(line, place, heads, below)
     is_alone = not re.search(r"\w", list_words_behind(line, place))
     if not is_alone or not below or not below[0].numbers or (below[0].labels and below[0].labels[0].start == 0):
         return []
@@ -269,6 +271,21 @@ def _list_column(line: ReadLine, place: LabelPlace, below: Sequence[ReadLine]) -
             if min(row.locate(number.end), right) - max(row.locate(number.start), left) > 0:
                 return [number]
     return []
+
+
+def _list_by_ends(
+    line: ReadLine, place: LabelPlace, heads: Sequence[LabelPlace], below: Sequence[ReadLine]
+) -> list[Number]:
+    """Where columns are lost and some of them are empty: the first head's and the last one's are the numbers at the
+    ends of a row of amounts, in which the others are looked for between them."""
+    for row in below[:_MAX_ROWS_BELOW_HEADS]:
+        numbers = row.numbers
+        if not 1 < len(numbers) < len(heads) or not all(number.is_money for number in numbers):
+            continue
+        if place in (heads[0], heads[-1]):
+            return [numbers[0 if place is heads[0] else -1]]
+        return _list_column(line, place, [replace(row, numbers=numbers[1:-1])])
+    return _list_column(line, place, below)
 
 
 def _list_lines_below(lines: Sequence[ReadLine], line: ReadLine) -> Iterator[ReadLine]:

@@ -14,6 +14,7 @@ from ingestion.extract.trades import labels
 from ingestion.extract.trades import no_trade_words as words
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import ReadLine, list_places, list_words_behind
+from ingestion.extract.trades.numbers import Number
 from ingestion.extract.trades.trade import TradeReading
 
 _HEAD_LINES = 40
@@ -76,7 +77,9 @@ def _is_of_trade(line: ReadLine) -> bool:
         return True
     if labels.DIRECTION.search(line.text) is None or _is_total_of_nothing(line):
         return False
-    has_quantity = any(not number.is_money and not number.is_percent for number in line.numbers)
+    has_quantity = any(
+        not number.is_money and not number.is_percent and not _is_year(line, number) for number in line.numbers
+    )
     return (
         values.DATES.search(line.text) is not None
         or (has_quantity and not is_of_terms(line))
@@ -84,6 +87,12 @@ def _is_of_trade(line: ReadLine) -> bool:
         or kind_words.CONTRACT_NOTE_TITLE.search(line.text) is not None
         or any(_begins_with_side(cell, has_numbers=bool(line.numbers)) for cell in line.text.split("\t"))
     )
+
+
+def _is_year(line: ReadLine, number: Number) -> bool:
+    """`March 2026`."""
+    words = line.text[: number.start].split()
+    return bool(words) and words[-1].lower() in values.MONTH_NAMES
 
 
 def _begins_with_side(cell: str, *, has_numbers: bool) -> bool:

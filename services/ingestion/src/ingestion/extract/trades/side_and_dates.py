@@ -86,7 +86,21 @@ def find_trade_date(lines: Sequence[ReadLine], year: int | None) -> tuple[date |
             return (first.date, True) if first.start <= 3 else (near.date, bool(is_beside))
         if (written := SHORT_DATE.match(line.text)) and year is not None:
             return _build_date(year, int(written[2]), int(written[1])), True
-    return _choose_other_date(lines)
+    in_row = _find_date_of_quantity(lines)
+    return (in_row, True) if in_row is not None else _choose_other_date(lines)
+
+
+def _find_date_of_quantity(lines: Sequence[ReadLine]) -> date | None:
+    """Of the row of a table that begins with heads for a date and a quantity: `Date  Quantity  Description`."""
+    for position, line in enumerate(lines):
+        is_head = not line.numbers and any(place.label is Label.QUANTITY for place in line.labels)
+        heads = lines[max(0, position - 1) : position + 1]  # in two lines, where they are long
+        if not is_head or not any(_DATE_HEAD.match(head.text) for head in heads):
+            continue
+        for row in lines[position + 1 : position + 1 + _ROWS_BELOW_HEAD]:
+            if row.dates and row.numbers and row.dates[0].start == 0:
+                return row.dates[0].date
+    return None
 
 
 def _choose_other_date(lines: Sequence[ReadLine]) -> tuple[date | None, bool]:
@@ -129,6 +143,8 @@ def _is_usual_before(common: tuple[date, int], settlement: Collection[date]) -> 
     return times > 1 and len(settlement) == 1 and usual in settlement and day.weekday() <= _FRIDAY
 
 
+_DATE_HEAD = re.compile(r"\W{0,3}(?:date|datum|data|fecha|dato|dag)\b(?![^\t]{0,3}:)(?!.{0,20}\d)", re.IGNORECASE)
+_ROWS_BELOW_HEAD = 3
 _PRINTED = re.compile(
     r"\b(?:erstellt|gedruckt|printed|generated|created|issued|[ée]dit[ée]|imprim|emitid|stampat|generato|afgedrukt|auftrag|order)",
     re.IGNORECASE,

@@ -110,7 +110,7 @@ def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
         isin=find_isin(lines),
         wkn=find_wkn(lines),
         ticker=find_ticker(lines, has_ticker_column=shared.has_ticker_column),
-        security_name=find_name(lines),
+        security_name=find_name(lines, _find_row(lines, product)),
         reference=named or find_words(lines, Label.REFERENCE, REFERENCE),
         account=shared.account,
         account_name=shared.account_name,
@@ -151,6 +151,13 @@ def _build_settlement(row: RowAmounts) -> Settlement:
 
 def _has_named_costs(settlement: Settlement) -> bool:
     return settlement.is_proven and bool(settlement.fees or settlement.taxes or settlement.interest)
+
+
+def _find_row(lines: Sequence[ReadLine], product: Product | None) -> ReadLine | None:
+    """The row of a table in which price and amount of the trade stand."""
+    if product is None or product.gross is None or product.gross.line != product.price.line:
+        return None
+    return lines[product.price.line - lines[0].index]
 
 
 def _get_price(product: Product, lines: Sequence[ReadLine]) -> Decimal:

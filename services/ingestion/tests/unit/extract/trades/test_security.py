@@ -102,3 +102,21 @@ COURTAGE : 0,99
 
 def test_what_follows_a_trade_in_a_statement_does_not_hide_its_security() -> None:
     assert [found.trade.isin for found in read(WITH_A_TAX).trades] == ["FR0000120271", "NL0000395903"]
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("This stock is not listed on an exchange", None),
+        ("HARBOUR STOCK PLAN SERVICES, LLC", None),
+        ("Type of instrument: Shares", None),
+        ("Security  Debit Credit", None),
+        ("Waardecode LU0378449770", None),
+        ("Bought 10 Arno Global Fund (LU) at EUR 20.50", "Arno Global Fund"),
+        ("Position Quantity Price Amount\nArno Global Fund 10 20.50 EUR 205.00 EUR", "Arno Global Fund"),
+        ("Registered: no. Security: Arno Global Fund", "Arno Global Fund"),
+    ],
+)
+def test_a_name_is_a_field_and_no_word_of_a_sentence(line: str, name: str | None) -> None:
+    text = ENGLISH.replace("Investment name: Allianz SE\nISIN: DE0008404005", line).replace("You have PURCHASED\n", "")
+    assert read_only(text)["security_name"] == name

@@ -122,3 +122,14 @@ def test_the_only_day_is_that_of_the_trade_by_a_time_below_it_or_by_when_it_is_s
 def test_the_time_of_a_trade_is_not_that_of_its_order() -> None:
     text = ENGLISH.replace("Execution date/time", "Order created at: 15 Jan 2026 07:30:00\nExecution date/time")
     assert read_only(text)["trade_time"] == "08:13:35"
+
+
+def test_the_day_of_a_row_below_heads_for_a_date_and_a_quantity_is_that_of_the_trade() -> None:
+    heads = "Date Quantité Informations sur la valeur\n30/05/2026 10 HOULE FONDS C"
+    text = f"Lyon, le 31/05/2026\nREPRISE F.C.P.\n{heads}\nCode ISIN LU0378449770\nValeur liquidative : 20,50 EUR"
+    amounts = (
+        "Montant brut Droits de sortie Frais H.T. T.V.A. Montant net au crédit\n205,00 EUR 0,00 EUR 0,00 EUR 205,00 EUR"
+    )
+    trade = read_only(f"{text}\n{amounts}")
+    assert (trade["trade_date"], trade["direction"]) == ("2026-05-30", "sell")
+    assert (trade["gross_amount"], trade["settled_amount"], trade["taxes"]) == ("205.00", "205.00", "0.00")
