@@ -18,6 +18,8 @@ _MAX_PROSE = 110  # letters; a longer line without money is a sentence of the te
 _MAX_SENTENCE = 140  # letters of a line that may say which way a trade goes
 _NEXT_WORD = 6  # letters: `: ` or ` per ` between a label and its date
 _MIN_HEADS = 4  # cells or labels of a line from which on it is the head of a table
+_LABELS_OF_SHORT_HEAD = 2
+_WORDS_OF_SHORT_HEAD = 8
 _MAX_NUMBERS = 40  # of a line
 _MAX_ROWS_BELOW = 6  # of a table's head and its first row
 _MAX_ROWS_BELOW_HEADS = 2  # where columns are lost
@@ -120,8 +122,9 @@ def _is_settlement_day(place: LabelPlace, dates: Sequence[DatePlace]) -> bool:
 def _find_label_places(text: str) -> Iterator[LabelPlace]:
     cost_end: int | None = None  # of the cost or interest that was named last
     for match in find_labels(text):
-        if match.lastgroup == Label.TAX and _INCLUDING.search(text[max(0, match.start() - 30) : match.start()]):
-            continue  # `Brokerage incl. VAT`: that is a fee
+        before = text[max(0, match.start() - 30) : match.start()] if match.lastgroup == Label.TAX else ""
+        if _INCLUDING.search(before) or _BEFORE_OR_AFTER.search(before):
+            continue  # `Brokerage incl. VAT` is a fee, `to your debit before taxes` what was settled
         if cost_end is not None and _is_of_cost(text, cost_end, match):
             continue
         cost_end = match.end() if match.lastgroup in _COSTS else None
@@ -159,6 +162,12 @@ _INCLUDING = re.compile(
 )
 
 
+_BEFORE_OR_AFTER = re.compile(
+    r"\b(?:vor|nach|before|after|avant|apr[èe]s|antes\s+de|despu[ée]s\s+de|prima\s+(?:del?l?[ea]|di)|dopo|voor|antes\s+d[eo]s?)\s+$",
+    re.IGNORECASE,
+)
+
+
 def is_long_sentence(line: ReadLine) -> bool:
     """Longer than what says something of a trade; a row of a table may be as long."""
     return len(line.text) > _MAX_SENTENCE and len(line.source.cells) < _MIN_HEADS
@@ -190,7 +199,7 @@ def list_dates_at(lines: Sequence[ReadLine], line: ReadLine, place: LabelPlace) 
     if behind := [found.date for found in line.dates if place.end <= found.start < end]:
         return behind
     dated = [other for other in line.labels if other.label in _DATED]
-    is_head = len(line.labels) >= _MIN_HEADS or len(dated) > 1
+    is_head = _is_head(line) or len(dated) > 1
     is_head = is_head or not re.search(r"\w", list_words_behind(line, place))
     if line.dates or line.numbers or not is_head:
         return []
@@ -210,6 +219,12 @@ def _list_dates_below(lines: Sequence[ReadLine], line: ReadLine, place: LabelPla
         if len(below.source.cells) == 1 or _is_below(line, place, below, nearest):
             return [nearest.date]
     return []
+
+
+def _is_head(line: ReadLine) -> bool:
+    """Of a table: many labels, or two and few words besides."""
+    is_short = len(line.labels) >= _LABELS_OF_SHORT_HEAD and len(line.text.split()) <= _WORDS_OF_SHORT_HEAD
+    return len(line.labels) >= _MIN_HEADS or (is_short and not line.text.endswith("."))
 
 
 def _is_below(line: ReadLine, place: LabelPlace, below: ReadLine, found: DatePlace) -> bool:

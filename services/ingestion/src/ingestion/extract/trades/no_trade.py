@@ -20,6 +20,7 @@ from ingestion.extract.trades.trade import TradeReading
 _HEAD_LINES = 40
 _MAX_TITLE = 90  # letters
 _MAX_LINE = 140  # letters of a line that may tell of a trade
+_MAX_INCOME = 60  # letters of a line
 _MAX_HEADING = 40  # letters of a cell that says what was done, and nothing else
 _MAX_WORDS = 5  # of a heading
 _ENOUGH = 2
@@ -35,6 +36,19 @@ def says_no_trade(page: Sequence[TextLine], lines: Sequence[ReadLine], readings:
     if not is_named and _count_fields_of_income(lines) < _ENOUGH:
         return False
     return not tells_of_trade(lines) and not is_read_as_trade(lines, readings)
+
+
+def names_income(lines: Sequence[ReadLine]) -> bool:
+    """Whether a short line names a dividend, interest or the like: that has a quantity and a rate as well."""
+    return any(
+        len(line.text) <= _MAX_INCOME
+        and (
+            words.INCOME.search(line.text)
+            or words.PER_SHARE.search(line.text)
+            or words.WITHOUT_INCOME_FROM.search(line.text)
+        )
+        for line in lines
+    )
 
 
 def tells_of_trade(lines: Sequence[ReadLine]) -> bool:

@@ -11,7 +11,8 @@ from ingestion.extract.trades import labels
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import LabelPlace, ReadLine, list_places, list_words_behind
 
-ISIN = re.compile(r"\b([A-Z]{2}[A-Z0-9]{9}\d)\b")
+# Its number has a digit besides the one that checks it: `ADRESSZEILE5` is none, though that digit is right.
+ISIN = re.compile(r"\b([A-Z]{2}(?=[A-Z]{0,9}\d[A-Z0-9]{0,8}\d\b)[A-Z0-9]{9}\d)\b")
 _GROUPED_ISIN = re.compile(r"[\W_]{0,8}([A-Z]{2}(?:[\s.-]?[A-Z0-9]){9}[\s.-]?\d)(?![A-Z0-9])")
 _PARTED_ISIN = re.compile(r"\b([A-Z]{2})\s([A-Z0-9]{9}\d)\b")
 
@@ -58,7 +59,7 @@ _VALOR = re.compile(r"\d{5,9}(?![\w.,'’])|\d{1,3}(?:['’ .]\d{3}){1,2}(?![\w.
 
 def find_wkn(lines: Sequence[ReadLine]) -> str | None:
     """Beside the ISIN where a table's head names both, or behind its label. In an ISIN of Germany it stands as well."""
-    found = _find_wkn_beside(lines) or _find_wkn_behind(lines)
+    found = _find_wkn_beside(lines) or _find_wkn_behind(lines) or _find_wkn_in_pair(lines) or _find_wkn_below(lines)
     isin = find_isin(lines)
     if found is not None and isin is not None and isin.startswith("DE000") and isin[5:11] != found:
         return None
@@ -87,6 +88,28 @@ def _find_wkn_beside(lines: Sequence[ReadLine]) -> str | None:
             if found := _WKN.search(re.sub(r"[()]", " ", beside)):
                 return found[0]
     return None
+
+
+def _find_wkn_in_pair(lines: Sequence[ReadLine]) -> str | None:
+    """`(DE0008404005/840400)`: a pair needs no label."""
+    found = {match[1] for line in lines for match in _PAIR.finditer(line.text)}
+    return found.pop() if len(found) == 1 else None
+
+
+def _find_wkn_below(lines: Sequence[ReadLine]) -> str | None:
+    """At the end of a row below a table's head that names it."""
+    for line, _ in list_places(lines, Label.WKN):
+        if line.numbers or re.search(r"\d", line.text):
+            continue
+        for row in lines[line.index - lines[0].index + 1 :][:_ROWS_OF_WKN]:
+            if (match := _AT_END.search(row.text)) is not None:
+                return match[1]
+    return None
+
+
+_ROWS_OF_WKN = 2
+_AT_END = re.compile(r"[^\W\d_]{2}.{0,80}\s((?=[A-Z0-9]*\d)[A-Z0-9]{6})\s*$")
+_PAIR = re.compile(r"\b[A-Z]{2}[A-Z0-9]{9}\d\s?/\s?((?=[A-Z]*\d)[A-Z0-9]{6})(?!\w)")
 
 
 _TICKER = re.compile(r"\W{0,3}([A-Z][A-Z0-9]{0,6})(?=\s)")
@@ -145,7 +168,7 @@ def _find_ticker_by_name(lines: Sequence[ReadLine]) -> str | None:
 _SYMBOL_BEHIND = re.compile(r"[A-Z][A-Z0-9]{0,6}(?=$|[\s.):])")
 _SYMBOL_ALONE = re.compile(r"[A-Z][A-Z0-9]{0,5}(?:\.[A-Z]{1,3})?")
 # A letter in brackets is a class of shares.
-_IN_BRACKETS = re.compile(r"\(([A-Z]{2,5})\)(?!\s*[:=])")
+_IN_BRACKETS = re.compile(r"(?<!%)(?<!%\s)\(([A-Z]{2,5})\)(?!\s*[:=])")
 _OF_ONE_WORD = frozenset({Label.QUANTITY, Label.DIRECTION, Label.ISIN})
 _MIN_HEADS = 3
 _ROWS_BELOW_HEAD = 2

@@ -19,6 +19,11 @@ def test_a_number_in_front_of_its_unit_is_the_quantity_and_none_behind_the_unit(
     assert [str(number.value) for number in quantities] == ["4250"]
 
 
+def test_a_unit_with_a_colon_is_a_label_of_what_stands_behind_it() -> None:
+    quantities = gather_candidates(given("EUR 400,00 20,500000 Anteilumsatz: 19,512")).quantities
+    assert [str(number.value) for number in quantities] == ["19.512"]
+
+
 def test_a_label_speaks_over_the_label_of_a_date_to_the_amount_behind_it() -> None:
     settled = gather_candidates(given("Total due  Value date 19/01/2026  GBP 209.95")).settled
     assert [str(number.value) for number in settled] == ["209.95"]
@@ -44,3 +49,24 @@ def test_of_which_kind_a_cost_is_is_no_label_of_its_amount() -> None:
 def test_in_the_head_of_a_table_each_label_is_a_column() -> None:
     head, _ = given("Stück  Kurs  Provision  Brutto  Steuer", "10  20,50  4,95  205,00  0,45")
     assert [place.label for place in head.labels] == ["quantity", "price", "fee", "gross", "tax"]
+
+
+def test_before_taxes_is_no_tax() -> None:
+    found = gather_candidates(given("Zu Ihren Lasten vor Steuern EUR 209,95", "Belastung (vor Steuern) EUR 210,50"))
+    assert [str(number.value) for number in found.settled] == ["209.95", "210.50"]
+    assert found.taxes == ()
+
+
+def test_a_footnote_is_no_amount() -> None:
+    assert gather_candidates(given("Bisher angerechnete Steuer in EUR (4)")).taxes == ()
+
+
+def test_two_currencies_name_a_rate_and_not_what_it_leads_to() -> None:
+    rates = gather_candidates(given("Change EUR/CHF 1.241652 CHF -92'031.25")).exchange_rates
+    assert [str(number.value) for number in rates] == ["1.241652"]
+
+
+def test_the_interest_of_a_bond_is_no_fee() -> None:
+    found = gather_candidates(given("Kurswert 1.126,29 EUR", "Zinsbetrag : 1,25 EUR", "Endbetrag 1.127,54 EUR"))
+    assert [str(number.value) for number in found.interests] == ["1.25"]
+    assert found.unnamed_fees == ()

@@ -52,6 +52,27 @@ def test_the_reference_is_the_number_of_the_note_or_the_order_and_not_that_of_th
     assert read_only(f"{lines}\n{GERMAN.strip()}")["reference"] == reference
 
 
+def test_a_word_with_a_number_behind_it_is_no_security_whatever_it_checks() -> None:
+    assert read_only(f"ADRESSZEILE5=Musterweg 1\n{GERMAN.strip()}")["isin"] == "DE0008404005"
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "Bezeichnung\nALLIANZ SE NA O.N. (FR0000120578/920657)",
+        "Bezeichnung  Wertpapierkennnummer/ISIN\nSANTE S.A. 920657\nACTIONS FR0000120578",
+    ],
+)
+def test_the_national_number_stands_in_a_pair_or_at_the_end_of_a_row_below_its_head(rows: str) -> None:
+    text = GERMAN.replace("Bezeichnung WKN ISIN\nALLIANZ SE NA O.N. 840400 DE0008404005", rows)
+    assert read_only(text)["wkn"] == "920657"
+
+
+def test_the_country_of_a_tax_is_no_symbol() -> None:
+    text = ENGLISH.replace("ISIN: DE0008404005", "Withholding tax 15.00% (US) 0.00")
+    assert read_only(text)["ticker"] is None
+
+
 SYMBOLS = """
 Trade confirmation
 WE HAVE SOLD ON YOUR ACCOUNT

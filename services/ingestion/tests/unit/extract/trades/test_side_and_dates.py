@@ -56,6 +56,20 @@ def test_a_long_row_of_a_table_may_say_the_side_and_a_long_sentence_may_not() ->
     assert read_only(text.format(" ".join(words)))["direction"] is None
 
 
+def test_what_was_ordered_and_reported_as_done_on_one_day_was_done_on_it() -> None:
+    text = GERMAN.replace("Kauf am 15.01.2026 um 08:13:35", "Börsentransaktion: Kauf  Unsere Referenz 4711001\n{}")
+    done = "Gemäss Ihrem Kaufauftrag vom 15.01.2026 haben wir verbucht:\nBern, 15.01.2026"
+    assert (read_only(text.format(done))["trade_date"], read(text.format(done)).confidence) == ("2026-01-15", 0.97)
+    later = done.replace("Bern, 15", "Bern, 16")
+    assert read(text.format(later)).confidence < 0.9
+
+
+def test_the_days_of_a_short_head_stand_below_it() -> None:
+    text = GERMAN.replace("Kauf am 15.01.2026 um 08:13:35", "Kauf\nZum Kurs von  Ausführungstag  Ort\n15.01.2026\nWien")
+    assert read_only(text)["trade_date"] == "2026-01-15"
+    assert read(text).confidence >= 0.9
+
+
 PROGRESS = """
 Nota informativa per l'ordine 7714
 Tipo di operazione: Acquisto
