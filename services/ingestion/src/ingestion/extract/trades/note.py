@@ -377,7 +377,9 @@ _DAY_FIRST_LANGUAGE = re.compile(
 
 
 def _find_shared_facts(lines: Sequence[ReadLine]) -> SharedFacts:
-    days = {found.date for line in lines for found in line.dates}
+    days = {
+        found.date for line in lines for found in line.dates if not labels.VALID_UNTIL.search(line.text, 0, found.start)
+    }
     years = Counter(found.date.year for line in lines for found in line.dates)
     return SharedFacts(
         currency=_find_named_currency(lines) or values.determine_currency(line.text for line in lines),
