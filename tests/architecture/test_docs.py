@@ -1,16 +1,28 @@
-"""What the pages point to is there."""
+"""What the pages point to is there, and what they have people type is taken."""
 
 import re
+import shlex
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import typer.main
+from typer.exceptions import TyperException
+
+from mailroom_cli.__main__ import app as mailroom
+from mailroom_sandbox.__main__ import app as mailroom_sandbox
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("docs", "services", "libs", "cli", "sandbox", "tests", "deploy")
 PAGES = [ROOT / "README.md", *sorted(page for folder in FOLDERS for page in (ROOT / folder).rglob("*.md"))]
 LINK = re.compile(r"\]\((?!https?://|#|mailto:)([^)#\s]+)")
 SOURCE_FILE = re.compile(r"`([a-z_]+(?:/[a-z_]+)+\.py)`")
+# In a span of code, or at the beginning of a line of a block; up to what the shell does with it.
+COMMAND = re.compile(
+    r"(?:(?<=`)|^)(?:\.venv/bin/)?(mailroom(?:-sandbox)?) ((?:\"[^\"]*\"|[^`\n#|;&<>\\\"])+)(?=$|[`#|;&<>\\])",
+    re.MULTILINE,
+)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -47,3 +59,45 @@ def test_each_dependency_has_its_reason() -> None:
     ours = {project["name"] for project in projects}
     needed = {re.split(r"[\[<>=~!; ]", line)[0] for project in projects for line in project.get("dependencies", [])}
     assert sorted(name for name in needed - ours if name.lower() not in explained) == []
+
+
+def list_typed_commands() -> Iterator[tuple[str, str]]:
+    """Of each command in a page the page and the line."""
+    for page in PAGES:
+        for program, words in COMMAND.findall(page.read_text()):
+            yield str(page.relative_to(ROOT)), f"{program} {words.strip()}"
+
+
+def find_mistake(line: str) -> str | None:
+    """Words and options that the program does not have. Values may be anything, and arguments may be left out."""
+    program, *words = shlex.split(line)
+    command = typer.main.get_command(mailroom if program == "mailroom" else mailroom_sandbox)
+    while subcommands := getattr(command, "commands", None):
+        if not words or words[0].isupper() or words[0].startswith("-"):
+            return None
+        if words[0] not in subcommands:
+            return f"{line}: no command {words[0]}"
+        command = subcommands[words.pop(0)]
+    try:
+        command.make_context(program, words)
+    except TyperException as error:
+        return f"{line}: {error}" if type(error).__name__ in {"NoSuchOption", "UsageError"} else None
+    return None
+
+
+def test_every_command_that_a_page_has_people_type_is_one() -> None:
+    lines = list(list_typed_commands())
+    assert len(lines) > 80
+    assert [f"{page}: {mistake}" for page, line in lines if (mistake := find_mistake(line))] == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "mailroom dlq list attachments attachments-backfill",
+        "mailroom nosuch",
+        "mailroom documents list --status failed",
+    ],
+)
+def test_a_command_that_is_none_is_found(line: str) -> None:
+    assert find_mistake(line) is not None

@@ -23,7 +23,7 @@ Filters = Annotated[
         "--filter",
         "-f",
         help="NAME=VALUE of GET /documents: status, reason, supplier, number, text, amount_from, amount_to, "
-        "currency, issued_from, issued_to, document_type, profile, possible_duplicate. Several may be given.",
+        "currency, issued_from, issued_to, document_type, profile, possible_duplicate. Each may be given once.",
     ),
 ]
 OnlySource = Annotated[
@@ -128,7 +128,7 @@ def correct_document(
     reviewer: Reviewer = None,
 ) -> None:
     """The document says this instead. Of a contract note: trades.N.FIELD=VALUE, N from 0; trades.N= takes one away."""
-    given: JSON = {name: value or None for name, value in map(_split_pair, fields)}
+    given: JSON = {name: value or None for name, value in _split_pairs(fields, "total_gross=119.00").items()}
     body: JSON = {"action": "correct"}
     if document_type := given.pop("document_type", None):
         body["document_type"] = document_type
@@ -173,7 +173,7 @@ def reprocess_document(document_id: DocumentId) -> None:
 
 @app.command("upload", epilog=_UPLOAD_EXAMPLES)
 def upload_documents(
-    files: Annotated[list[Path], typer.Argument(exists=True, dir_okay=False, readable=True)],
+    files: Annotated[list[Path], typer.Argument(help="PDF, PNG, JPEG or TIFF.")],
     profile: Annotated[str, typer.Option(help="invoice or contract_note")] = "invoice",
 ) -> None:
     """Upload files, each as a document. Exit code 1 when one of them was refused; the others are uploaded."""
@@ -183,7 +183,7 @@ def upload_documents(
             # Bytes that are no UTF-8 are legal in a file's name, and nothing that a URL or a database can hold.
             query = {"profile": profile, "filename": os.fsencode(file.name).decode(errors="replace")}
             try:
-                document = api.call("POST", "/documents", content=file.read_bytes(), query=query)
+                document = api.call("POST", "/documents", content=_read_file(file), query=query)
             except Rejected as error:
                 # That one file is no document says nothing of the others.
                 refused += 1
@@ -208,6 +208,19 @@ def export_documents(
         write_export(api.stream_content("/documents/export", query), output)
 
 
+def _read_file(file: Path) -> bytes:
+    """
+    Raises:
+        Rejected: it cannot be read; a device has no end.
+    """
+    if file.exists() and not file.is_file():
+        raise Rejected("it is no file: name the files in it")
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise Rejected(f"it cannot be read: {error.strerror}") from error
+
+
 def _ask_password() -> str:
     if sys.stdin.isatty():
         return str(typer.prompt("Password", hide_input=True))
@@ -226,15 +239,20 @@ def _decide(document_id: str, decision: JSON, version: int | None, comment: str 
 
 
 def _build_query(api: SiteAPI, filters: list[str] | None, source: str | None) -> dict[str, str]:
-    query = dict(map(_split_pair, filters or []))
+    query = _split_pairs(filters or [], "status=needs_review")
     return query if source is None else {**query, "doc_source_id": find_source_id(api, source)}
 
 
-def _split_pair(text: str) -> tuple[str, str]:
-    name, sign, value = text.partition("=")
-    if not sign or not name:
-        raise typer.BadParameter(f"{text!r} is no NAME=VALUE, as total_gross=119.00")
-    return name, value
+def _split_pairs(texts: list[str], example: str) -> dict[str, str]:
+    pairs: dict[str, str] = {}
+    for text in texts:
+        name, sign, value = text.partition("=")
+        if not sign or not name:
+            raise typer.BadParameter(f"{text!r} is no NAME=VALUE, as {example}")
+        if name in pairs:
+            raise typer.BadParameter(f"{name} is given twice: it has one value")
+        pairs[name] = value
+    return pairs
 
 
 def _build_row(item: JSON) -> list[str]:

@@ -9,6 +9,7 @@ from mailroom_cli.database_roles import AppliedRoles, apply_roles
 from mailroom_cli.settings import MigrateSettings
 from mailroom_cli.terminal import print_line
 from mailroom_common.budgets.store import SCHEMA as QUOTA
+from mailroom_common.errors import Unavailable
 from mailroom_common.migrations import apply_migrations, list_schemas
 from mailroom_common.settings import load_settings
 from mailroom_common.tokens.store import SCHEMA as TOKENS
@@ -46,7 +47,15 @@ def migrate_schemas(
     MAILROOM_ROLE_….
     """
     settings = load_settings(MigrateSettings)
-    applied = asyncio.run(_apply_all_migrations(settings))
+    try:
+        applied = asyncio.run(_apply_all_migrations(settings))
+    except Unavailable as error:
+        if isinstance(error.__cause__, OSError):  # TimeoutError is one
+            raise Unavailable(
+                f"{error}: is Postgres running, and is MAILROOM_DATABASE_URL its address (MAILROOM_TOKEN_DATABASE_URL, "
+                "where tokens have a database of their own)?"
+            ) from error
+        raise
     for name in applied:
         print_line(f"applied {name}")
     print_line(f"{len(applied)} applied; {', '.join(sorted(list_schemas()))} are up to date")

@@ -9,6 +9,7 @@ import typer
 from mailroom_cli.site_api import JSON, open_site_api, quote_segment
 from mailroom_cli.source_views import MAX_LISTED, note_limit, print_columns, print_json
 from mailroom_cli.terminal import print_line
+from mailroom_common.errors import Rejected
 
 app = typer.Typer(name="orders", no_args_is_help=True, help="Pending orders, and the trades that executed them.")
 
@@ -61,7 +62,10 @@ def import_orders(
     """Store the pending orders of a CSV file."""
     content = sys.stdin.buffer.read() if str(file) == "-" else _read_file(file)
     with open_site_api() as api:
-        answer = api.call("POST", "/pending-orders", content=content, headers={"Content-Type": "text/csv"})
+        try:
+            answer = api.call("POST", "/pending-orders", content=content, headers={"Content-Type": "text/csv"})
+        except Rejected as error:
+            raise Rejected(f"{file}: {error}") from error
     if as_json:
         print_json(answer)
         return

@@ -266,8 +266,9 @@ def _select(
     from_offset: int | None,
     to_offset: int | None,
 ) -> RecordSelection:
-    if not everything and since is None and until is None and partition is None:
-        raise typer.BadParameter("say which records: --since, --until, --partition with offsets, or --all")
+    is_narrowed = not (since is None and until is None and partition is None)
+    if is_narrowed == everything:
+        raise typer.BadParameter("say which records: either --since, --until, --partition with offsets, or --all")
     return RecordSelection(since=since, until=until, partition=partition, from_offset=from_offset, to_offset=to_offset)
 
 

@@ -32,21 +32,25 @@ def describe_mailboxes(api: SiteAPI, request: MailboxReplay) -> list[dict[str, A
 
 def _describe_mailbox(api: SiteAPI, request: MailboxReplay, doc_source_id: str) -> dict[str, Any]:
     source = api.call("GET", f"/doc-sources/{quote_segment(doc_source_id)}")
-    current = None if source["start_at"] is None else datetime.fromisoformat(source["start_at"])
-    start_at = request.start_at or current
-    problem = None
-    if source["state"] not in ("active", "paused"):
-        problem = f"it is {source['state']}"
-    elif start_at is not None and request.relist_from < start_at:
-        problem = f"mail before start_at ({start_at:%Y-%m-%dT%H:%MZ}) is never taken: give --start-at too"
     return {
         "id": source["id"],
         "address": source["address"],
         "state": source["state"],
         "start_at": source["start_at"],
         "messages_known": _count_messages(api, doc_source_id),
-        "problem": problem,
+        "problem": _find_problem(request, source),
     }
+
+
+def _find_problem(request: MailboxReplay, source: dict[str, Any]) -> str | None:
+    """In the words of the command: the API's own speak of its fields."""
+    if source["state"] not in ("active", "paused"):
+        return f"it is {source['state']}"
+    current = None if source["start_at"] is None else datetime.fromisoformat(source["start_at"])
+    start_at = request.start_at or current
+    if start_at is not None and request.relist_from < start_at:
+        return f"mail before start_at ({start_at:%Y-%m-%dT%H:%MZ}) is never taken: give --start-at too"
+    return None
 
 
 def _count_messages(api: SiteAPI, doc_source_id: str) -> str:
@@ -58,6 +62,9 @@ def _count_messages(api: SiteAPI, doc_source_id: str) -> str:
 async def relist_mailboxes(api: SiteAPI, request: MailboxReplay, pacer: Pacer) -> list[dict[str, Any]]:
     found = []
     for doc_source_id in request.doc_source_ids:
+        source = api.call("GET", f"/doc-sources/{quote_segment(doc_source_id)}")
+        if problem := _find_problem(request, source):
+            raise Rejected(f"{source['address'] or doc_source_id}: {problem}")
         await pacer.wait_turn()
         body = {"relist_from": request.relist_from.isoformat()}
         if request.start_at is not None:

@@ -238,6 +238,9 @@ def _describe_problem(answer: httpx.Response) -> str:
     try:
         problem = answer.json()
         sentences = [str(problem[name]).rstrip(".") for name in ("title", "detail") if problem.get(name)]
+        if problem.get("title") == "Malformed id":
+            # Its errors say the same in a parser's words.
+            return ". ".join([*sentences, "Lists show the whole id; the beginning of one is not enough here."])
         sentences += [f"{'.'.join(wrong['loc'][1:])}: {wrong['msg']}" for wrong in problem.get("errors", [])]
     except (ValueError, AttributeError, TypeError, KeyError):
         return "this is none of Mailroom's services: check MAILROOM_API_URL"

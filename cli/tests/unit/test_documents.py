@@ -87,6 +87,15 @@ def test_what_is_no_pair_is_refused_before_any_call(calls: list[httpx.Request]) 
     assert calls == []
 
 
+def test_a_filter_is_given_once_and_shown_by_an_example_of_its_own(calls: list[httpx.Request]) -> None:
+    """Of two statuses the API would take one, and the export would lack the other's documents."""
+    for command in ("list", "export"):
+        assert "status is given twice" in run(command, "-f", "status=completed", "-f", "status=skipped").stderr
+    assert "as status=needs_review" in run("list", "-f", "status").stderr
+    assert run("correct", ID, "total_net=1", "total_net=2").exit_code == 2
+    assert calls == []
+
+
 def test_the_versions_of_a_document_are_shown(calls: list[httpx.Request]) -> None:
     run("show", ID, "--history")
     run("show", ID)
@@ -124,6 +133,18 @@ def test_a_refused_file_is_named_and_the_others_are_uploaded(calls: list[httpx.R
     assert f"{files[0]}: POST /documents answers 415" in result.stderr
     assert calls[-1].url.params["filename"] == "caf\ufffd.pdf"
     assert f"{ID}  needs_review  {tmp_path}/caf\\udce9.pdf" in result.stdout
+
+
+def test_a_file_that_cannot_be_read_is_named_and_the_others_are_uploaded(
+    calls: list[httpx.Request], tmp_path: Path
+) -> None:
+    (tmp_path / "scan.pdf").write_bytes(b"%PDF-")
+    result = run("upload", str(tmp_path / "none.pdf"), str(tmp_path), "/dev/zero", str(tmp_path / "scan.pdf"))
+    assert result.exit_code == 1
+    assert f"{tmp_path}/none.pdf: it cannot be read: No such file or directory" in result.stderr
+    assert f"{tmp_path}: it is no file: name the files in it" in result.stderr
+    assert "/dev/zero: it is no file" in result.stderr
+    assert [call.url.params["filename"] for call in calls] == ["scan.pdf"]
 
 
 def test_one_document_is_read_again(calls: list[httpx.Request]) -> None:

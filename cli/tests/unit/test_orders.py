@@ -70,6 +70,8 @@ def test_a_file_is_sent_as_it_is_and_its_mistakes_are_named(calls: list[httpx.Re
     refused = run("import", "-", input="wrong").exception
     assert isinstance(refused, Rejected)
     assert "line 3.quantity: is no number" in str(refused)
+    (tmp_path / "orders.csv").write_bytes(b"wrong")
+    assert str(run("import", str(tmp_path / "orders.csv")).exception).startswith(f"{tmp_path}/orders.csv: ")
 
 
 def test_orders_are_listed_and_shown(calls: list[httpx.Request]) -> None:

@@ -110,6 +110,15 @@ def test_a_mailbox_is_listed_again_and_waited_for(api: FakeAPI) -> None:
     assert ("PATCH", "/doc-sources/s1", {"relist_from": "2026-11-01T00:00:00+00:00"}) in api.calls
 
 
+def test_a_date_before_a_mailbox_began_is_refused_in_words_of_the_command(api: FakeAPI) -> None:
+    """The API's answer speaks of `relist_from`, which is no option."""
+    result = run("replay", "mailbox", "s1", "--from", "2026-01-01")
+    assert str(result.exception) == (
+        "ap@acme.example: mail before start_at (2026-06-01T00:00Z) is never taken: give --start-at too"
+    )
+    assert {method for method, _, _ in api.calls} == {"GET"}
+
+
 def test_a_dry_run_of_a_mailbox_changes_nothing_and_names_what_is_wrong(api: FakeAPI) -> None:
     result = run("replay", "mailbox", "s1", "--from", "2026-01-01", "--dry-run", "--json")
     (mailbox,) = json.loads(result.stdout)
@@ -141,6 +150,7 @@ def test_a_wrong_key_and_another_tenants_id_are_told_apart(api: FakeAPI) -> None
         ("documents", "--since", "yesterday"),
         ("mailbox", "s1"),
         ("attachments",),
+        ("attachments", "--since", "2h", "--all"),
         ("notifications", "--tenant", "acme"),
         ("attachments", "--from-offset", "3"),
     ],

@@ -134,6 +134,16 @@ def test_refusal_has_the_services_own_words() -> None:
         api.call("POST", "/doc-sources")
 
 
+def test_half_an_id_is_refused_in_one_sentence_that_says_where_the_whole_one_is() -> None:
+    wrong = {"loc": ["path", "document_id"], "msg": "Input should be a valid UUID, invalid length: found 8"}
+    problem = {"title": "Malformed id", "detail": "document_id: a UUID is needed.", "errors": [wrong]}
+    api, _ = open_api(httpx.Response(400, json=problem))
+    with pytest.raises(Rejected) as refused:
+        api.call("GET", "/documents/eb79df23")
+    sentence = "document_id: a UUID is needed. Lists show the whole id; the beginning of one is not enough here."
+    assert str(refused.value).endswith(f"Malformed id. {sentence}")
+
+
 def test_service_that_is_away_is_no_refusal() -> None:
     api, _ = open_api(httpx.Response(503, text="<html>"))
     with pytest.raises(Unavailable, match="503"):

@@ -15,7 +15,8 @@ DocSourceFilter = Annotated[UUID | None, Query(description="Only of this doc sou
 
 
 async def refuse_unknown_parameters(request: Request) -> None:
-    """A router's dependency. A filter whose name is misspelt would otherwise be one that was never given.
+    """A router's dependency. A filter whose name is misspelt, or whose first of two values is passed over, would
+    otherwise be one that was never given.
 
     Raises:
         HTTPProblem: 400, which names the parameters and those that there are.
@@ -33,6 +34,15 @@ async def refuse_unknown_parameters(request: Request) -> None:
             # Names come from outside: they are cut, and `repr` leaves nothing of theirs unescaped.
             f"{', '.join(repr(name[:50]) for name in unknown[:10])} is no parameter of this call. {there_are}",
             parameters=[name[:50] for name in unknown[:10]],
+        )
+    # No call of ours takes a list in its address.
+    repeated = sorted(name for name in known if len(request.query_params.getlist(name)) > 1)
+    if repeated:
+        raise HTTPProblem(
+            400,
+            "Query parameter given twice",
+            f"{', '.join(repeated)}: one value is needed. Ask once for each.",
+            parameters=repeated,
         )
 
 

@@ -40,8 +40,21 @@ async def test_lock_that_cannot_be_had_in_time_is_unavailable(postgres_url: str)
 
 async def test_holder_keeps_its_lock_longer_than_the_lease_by_speaking(postgres_url: str) -> None:
     async with hold_session_lock(postgres_url, "thing", application_name="test", lease_s=3) as held:
-        await asyncio.sleep(4)
+        await wait_for_session_older_than(postgres_url, lease_s=3)
         held.require_held()
+
+
+async def wait_for_session_older_than(postgres_url: str, *, lease_s: int) -> None:
+    """Until the holder has spoken to Postgres in a session that is older than its lease."""
+    statement = (
+        "select exists (select from pg_stat_activity where application_name = 'test'"
+        " and query_start - backend_start > make_interval(secs => $1))"
+    )
+    observer = await asyncpg.connect(postgres_url)
+    async with asyncio.timeout(30):
+        while not await observer.fetchval(statement, lease_s):  # noqa: ASYNC110  # Postgres has no event for it
+            await asyncio.sleep(0.05)
+    await observer.close()
 
 
 async def test_holder_that_cannot_speak_knows_and_another_may_have_it(postgres_url: str) -> None:

@@ -7,10 +7,11 @@ import subprocess
 import sys
 import time
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, MutableMapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import asyncpg
 import pytest
@@ -193,6 +194,22 @@ async def _emptied(pool: asyncpg.Pool) -> None:
             await asyncio.sleep(0.05)
 
 
+async def _wait_for_session_older_than(pool: asyncpg.Pool, lease_s: int) -> None:
+    """Until the relay has spoken to Postgres in a session that is older than its lease."""
+    await _wait_for_sessions(pool, "query_start - backend_start > make_interval(secs => $2)", lease_s, count=1)
+
+
+async def _wait_for_end_of_session(pool: asyncpg.Pool) -> None:
+    await _wait_for_sessions(pool, "true", count=0)
+
+
+async def _wait_for_sessions(pool: asyncpg.Pool, condition: str, *values: int, count: int) -> None:
+    statement = f"select count(*) from pg_stat_activity where application_name = $1 and {condition}"  # noqa: S608  # ours
+    async with asyncio.timeout(45):
+        while await pool.fetchval(statement, f"{SCHEMA}-outbox", *values) != count:  # noqa: ASYNC110  # as above
+            await asyncio.sleep(0.05)
+
+
 async def _waiting(pool: asyncpg.Pool) -> int:
     count: int = await pool.fetchval("select count(*) from outbox_test.outbox")
     return count
@@ -296,7 +313,7 @@ async def test_kafka_away_for_a_while_delays_and_loses_nothing(
         gate.shut = True
         async with _relay(postgres_url, gate, lease_s=4):
             await _change_all(pool, THINGS, 5)
-            await asyncio.sleep(6)  # longer than the lease: a waiting relay keeps its lock by speaking
+            await _wait_for_session_older_than(pool, 4)  # its lease: a waiting relay keeps its lock by speaking
             assert gate.refused > len(THINGS)
             assert await _waiting(pool) == 5 * len(THINGS)
             assert await _row_locks(pool) == 0
@@ -333,9 +350,17 @@ def _blocked_aggregates() -> float | None:
 
 
 async def _wait_for_blocked(count: int) -> None:
+    await _wait_until(lambda: _blocked_aggregates() == count)
+
+
+async def _wait_until(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(30):
-        while _blocked_aggregates() != count:  # noqa: ASYNC110  # a metric has no event
+        while not condition():  # noqa: ASYNC110  # a metric and a log have no event
             await asyncio.sleep(0.05)
+
+
+def _list_rejections(logs: Sequence[MutableMapping[str, Any]]) -> list[MutableMapping[str, Any]]:
+    return [log for log in logs if log["event"] == "outbox_row_rejected"]
 
 
 async def test_row_too_large_for_kafka_waits_with_those_behind_it_until_an_operator_takes_it_away(
@@ -354,7 +379,9 @@ async def test_row_too_large_for_kafka_waits_with_those_behind_it_until_an_opera
             await _wait_for_blocked(1)
             await _change_all(pool, ["quick"], 3)
             assert _in_order((await _published(kafka, ["quick"], 3))["quick"])
-            await asyncio.sleep(3)  # it is sent again meanwhile, and what is behind it is not
+            await _wait_until(
+                lambda: len(_list_rejections(logs)) >= 2
+            )  # it was sent again, and what is behind it was not
             assert (await _published(kafka, ["large"], 1))["large"] == [1]
             assert await _waiting(pool) == 2
             assert _blocked_aggregates() == 1
@@ -363,9 +390,10 @@ async def test_row_too_large_for_kafka_waits_with_those_behind_it_until_an_opera
             await _emptied(pool)
             assert (await _published(kafka, ["large"], 2))["large"] == [1, 3]
             await _wait_for_blocked(0)
-    told = [log for log in logs if log["event"] == "outbox_row_rejected"]
-    assert len(told) >= 2
-    assert {(log["log_level"], log["outbox_id"], log["aggregate"]) for log in told} == {("error", rejected, "large")}
+    rejections = _list_rejections(logs)
+    assert {(log["log_level"], log["outbox_id"], log["aggregate"]) for log in rejections} == {
+        ("error", rejected, "large")
+    }
 
 
 async def test_rejected_rows_do_not_take_the_places_of_the_others(
@@ -460,7 +488,7 @@ async def test_holder_that_thaws_finds_its_session_ended_and_stands_in_line_agai
         await _change_all(pool, THINGS, 1)
         await _emptied(pool)
         frozen.send_signal(signal.SIGSTOP)
-        await asyncio.sleep(3)
+        await _wait_for_end_of_session(pool)
         frozen.send_signal(signal.SIGCONT)
         await _change_all(pool, THINGS, 1)
         await _emptied(pool)

@@ -41,6 +41,12 @@ async def test_unknown_parameter_is_400_and_named_with_those_that_there_are(clie
     assert "'docsource' is no parameter of this call. It takes doc_source_id, from, limit." in answer.json()["detail"]
 
 
+async def test_parameter_that_is_given_twice_is_400_and_neither_value_is_passed_over(client: httpx.AsyncClient) -> None:
+    answer = await client.get("/mails?from=a&limit=1&from=b")
+    assert (answer.status_code, answer.json()["parameters"]) == (400, ["from"])
+    assert answer.json()["detail"] == "from: one value is needed. Ask once for each."
+
+
 async def test_call_without_parameters_takes_none(client: httpx.AsyncClient) -> None:
     answer = await client.post("/mails?force=1")
     assert (answer.status_code, answer.json()["parameters"]) == (400, ["force"])

@@ -1,22 +1,18 @@
 """Uploads by hand in Postgres: what is being written to the blob store, and the sweeper of what was cut off."""
 
-import asyncio
 from datetime import timedelta
 
 import asyncpg
 
 from ingestion.ports.housekeeping import SweptBlob
 from mailroom_common.blobs import BlobStore
-from mailroom_common.errors import Rejected, Unavailable
+from mailroom_common.blobs.deletion import try_to_delete_blob
 from mailroom_common.logs import get_logger
-from mailroom_common.metrics import BLOB_DELETIONS_FAILED
 from mailroom_common.postgres import acquire_session, open_transaction
-from mailroom_common.retries import describe_error
 
 log = get_logger()
 
 _MAX_DURATION = timedelta(days=1)
-_MAX_DELETION_S = 30.0  # Postgres ends a transaction that is idle for a minute
 
 _START = "insert into ingestion.upload (attachment_id, blob_key) values ($1, $2)"
 _FINISH = "delete from ingestion.upload where attachment_id = $1"
@@ -65,13 +61,10 @@ class UploadSweeper:
             return swept
 
     async def _delete_blob(self, row: asyncpg.Record) -> SweptBlob:
-        try:
-            async with asyncio.timeout(_MAX_DELETION_S):
-                await self._blobs.delete_blob(row["blob_key"])
-        except (Unavailable, Rejected, TimeoutError) as error:
-            BLOB_DELETIONS_FAILED.labels("upload").inc()
+        kept_because = await try_to_delete_blob(self._blobs, row["blob_key"], kind="upload")
+        if kept_because is not None:
             # The store did not delete this blob, as one under a retention lock; it is tried again a day later.
-            log.warning("unfinished_upload_kept", attachment_id=row["attachment_id"], reason=describe_error(error))
+            log.warning("unfinished_upload_kept", attachment_id=row["attachment_id"], reason=kept_because)
             return SweptBlob.POSTPONED
         log.info("unfinished_upload_deleted", attachment_id=row["attachment_id"])
         return SweptBlob.DELETED

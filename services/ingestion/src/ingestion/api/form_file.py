@@ -1,7 +1,8 @@
 """The file of a form (`multipart/form-data`, RFC 7578), streamed as it comes: nothing of it is held but a few chunks.
 
-A form has one file; its other parts are ignored, and small. FastAPI's own forms are kept on disk until they are whole,
-and need a library more; a form that is only looked through for the end of its file does not.
+A form has one file; its other parts are small, and none of them is a setting of the upload or another file, which would
+be lost. FastAPI's own forms are kept on disk until they are whole, and need a library more; a form that is only looked
+through for the end of its file does not.
 """
 
 import re
@@ -12,6 +13,8 @@ from email.message import Message
 MAX_FORM_BYTES = 64 * 1024  # of a form beside its file
 _MAX_PARTS = 20
 _MAX_HEAD = 8 * 1024
+# What the address says. A field of this name would be taken for heard.
+_PARAMETERS = frozenset({"profile", "filename"})
 _BOUNDARY = re.compile(r"[0-9A-Za-z'()+_,\-./:=? ]{0,69}[0-9A-Za-z'()+_,\-./:=?]")
 
 
@@ -21,7 +24,7 @@ class BadForm(Exception):
 
 @dataclass(frozen=True, slots=True)
 class FormFile:
-    """`chunks` end with the file, and raise BadForm where the form ends before."""
+    """`chunks` end with the form, and raise BadForm where it is cut off, or has more behind the file than it may."""
 
     filename: str | None
     chunks: AsyncIterator[bytes]
@@ -57,10 +60,31 @@ async def read_form_file(body: AsyncIterator[bytes], boundary: bytes) -> FormFil
             break
         filename = _read_filename(head)
         if filename is not None:
-            return FormFile(filename or None, reader.stream_part())
-        async for _chunk in reader.stream_part(MAX_FORM_BYTES):
-            pass
+            return FormFile(filename or None, _stream_only_file(reader))
+        await _skip_field(reader, head)
     raise BadForm("it has no file")
+
+
+async def _stream_only_file(reader: "_FormReader") -> AsyncIterator[bytes]:
+    """The part that begins here, if no other file follows: the caller would believe that both were taken."""
+    async for chunk in reader.stream_part():
+        yield chunk
+    for _ in range(_MAX_PARTS):
+        head = await reader.read_head()
+        if head is None:
+            return
+        if _read_filename(head):
+            raise BadForm("it has more than one: send each by a call of its own")
+        await _skip_field(reader, head)
+    raise BadForm("it has too many fields")
+
+
+async def _skip_field(reader: "_FormReader", head: Message) -> None:
+    name = head.get_param("name", header="content-disposition")
+    if name in _PARAMETERS:
+        raise BadForm(f"it has a field {name}: that is a parameter of the address, as in ?profile=contract_note")
+    async for _chunk in reader.stream_part(MAX_FORM_BYTES):
+        pass
 
 
 def _read_filename(head: Message) -> str | None:

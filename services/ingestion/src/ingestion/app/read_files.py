@@ -73,7 +73,7 @@ async def _read_and_print(files: Sequence[Path], profile: Profile, *, with_text:
     async with (
         open_reading_pool(load_settings(ParserSettings)) as pool,
         open_ocr_reader(load_settings(OCRSettings), load_settings(ParserSettings)) as ocr,
-        _open_assistant(pool, tenant_id) as assistant,
+        open_tenant_assistant(pool, tenant_id) as assistant,
     ):
         for file in files:
             reading = await read_file(pool, file, profile, with_text=with_text, ocr=ocr, assistant=assistant)
@@ -106,7 +106,7 @@ class _FileIdentity:
 
 
 @asynccontextmanager
-async def _open_assistant(pool: ParserPool, tenant_id: str | None) -> AsyncIterator[TenantAssistant | None]:
+async def open_tenant_assistant(pool: ParserPool, tenant_id: str | None) -> AsyncIterator[TenantAssistant | None]:
     """None where nobody asked for the language model.
 
     Raises:

@@ -6,6 +6,7 @@ from datetime import date
 
 from ingestion.domain.transcript import TextLine
 from ingestion.extract import kind_words, labels, values
+from ingestion.extract.part_payments import is_part_payment
 from ingestion.extract.value_places import find_first_parsed, list_texts_beside
 
 
@@ -33,16 +34,20 @@ def find_issue_date(page: Sequence[TextLine], day_first: bool | None) -> date | 
     def read(text: str) -> date | None:
         return _find_first_date(text, day_first)
 
-    labelled = find_first_parsed(list_texts_beside(page, labels.ISSUE_DATE), read)
+    labelled = find_first_parsed(
+        list_texts_beside(page, labels.ISSUE_DATE), lambda text: _read_issue_date(text, day_first)
+    )
     if labelled:
         return labelled
     for line in page:
         for cell in line.cells:
             # "Rechnung Nr. 7 vom 22.05.2014"
-            match = labels.ISSUE_DATE_IN_HEADLINE.search(cell.text) if labels.HEADLINE.match(cell.text) else None
+            is_headline = labels.HEADLINE.match(cell.text) and not is_part_payment(cell.text)
+            match = labels.ISSUE_DATE_IN_HEADLINE.search(cell.text) if is_headline else None
             if match and (found := read(cell.text[match.end() :])):
                 return found
-    if bare := find_first_parsed(list_texts_beside(page, labels.BARE_DATE), read):
+    outside = [line for line in page if not _is_table_head(line)]
+    if bare := find_first_parsed(list_texts_beside(outside, labels.BARE_DATE), read):
         return bare
     if beside_number := find_first_parsed(list_texts_beside(page, labels.NUMBER_AND_DATE), read):
         return beside_number
@@ -51,6 +56,28 @@ def find_issue_date(page: Sequence[TextLine], day_first: bool | None) -> date | 
         if paid:
             return paid
     return _find_lone_date(page, day_first)
+
+
+def _read_issue_date(text: str, day_first: bool | None) -> date | None:
+    """`Pagamento a 30 giorni data fattura (scadenza 09/12/2026)`: what is called due is no day of issue."""
+    match = values.DATES.search(text)
+    if match is None or labels.DUE_DATE.search(text[: match.start()]):
+        return None
+    return _find_first_date(text, day_first)
+
+
+_COLUMNS_OF_TABLE = 3
+
+
+def _is_table_head(line: TextLine) -> bool:
+    """Whether `Datum` in this line heads a column of positions: below it stand the days of what was done."""
+    if len(line.cells) < _COLUMNS_OF_TABLE:
+        return False
+    texts = [cell.text for cell in line.cells]
+    if any(labels.INVOICE_NUMBER.search(text) or labels.BARE_NUMBER.match(text) for text in texts):
+        return False
+    kinds = (labels.DESCRIPTION, labels.QUANTITY, labels.LINE_AMOUNT)
+    return any(map(labels.DESCRIPTION.search, texts)) or sum(any(map(kind.search, texts)) for kind in kinds) > 1
 
 
 # `Musterstadt, den 3. Mai 2026`
@@ -64,7 +91,8 @@ def _find_lone_date(page: Sequence[TextLine], day_first: bool | None) -> date | 
     days = [
         found
         for line in page[: max(12, len(page) // 3)]
-        for cell in line.cells[:1]  # what has words to its left is the date of those
+        # What has words to its left is the date of those, and what has a price to its right that of a position.
+        for cell in line.cells[: 0 if any(values.is_money(other.text) for other in line.cells[1:]) else 1]
         if len(alone := _TOWN_BEFORE_DATE.sub("", cell.text)) <= 20
         # `4500781 / 02.03.2026` is the day of what has that number.
         and not any(letter.isdigit() for letter in values.mask_dates(alone))

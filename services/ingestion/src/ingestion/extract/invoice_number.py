@@ -2,23 +2,50 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from ingestion.domain.transcript import TextLine
 from ingestion.extract import labels, values
+from ingestion.extract.part_payments import is_final_invoice, is_part_payment, is_reference
 from ingestion.extract.value_places import find_first_parsed, list_texts_below_labels, list_texts_beside
 
 
 def find_invoice_number(page: Sequence[TextLine]) -> str | None:
-    behind = sorted(list_texts_beside(page, labels.INVOICE_NUMBER), key=_begins_like_a_street)
+    page = _blank_other_invoices(page)
+    behind = sorted(list_texts_beside(page, labels.OWN_NUMBER), key=_begins_like_a_street)
     labelled = find_first_parsed(iter(behind), _parse_number)
     return (
         labelled
         or _find_number_with_date(page)
         or _find_number_in_headline(page)
+        or find_first_parsed(list_texts_beside(page, labels.RECEIPT_NUMBER), _parse_number)
         or find_first_parsed(iter(behind), _parse_number_like_a_date)
         or find_first_parsed(iter(behind), _parse_single_digit)
     )
+
+
+def _blank_other_invoices(page: Sequence[TextLine]) -> list[TextLine]:
+    """The page without labels of another invoice's number: one that it refers to, or that of a part of it."""
+    is_final = is_final_invoice(page[: max(20, len(page) // 2)])
+    return [
+        replace(
+            line,
+            cells=tuple(
+                replace(cell, text="") if other else cell for cell, other in zip(line.cells, others, strict=True)
+            ),
+        )
+        if any(others := [_tells_of_another(cell.text, is_final=is_final) for cell in line.cells])
+        else line
+        for line in page
+    ]
+
+
+def _tells_of_another(text: str, *, is_final: bool) -> bool:
+    if is_final and is_part_payment(text):
+        return True
+    match = labels.INVOICE_NUMBER.search(text)
+    return match is not None and is_reference(text[: match.start()])
 
 
 _STREET = re.compile(r"\W*\d{1,4}(?:[/-]\d{1,4})?[a-zA-Z]?,?\s+[^\W\d_a-z][^\W\d_]{2,}")
@@ -68,6 +95,8 @@ def _find_number_beside_title(head: Sequence[TextLine]) -> str | None:
     return None
 
 
+# `90 448 137`: digits in groups, and nothing else.
+_GROUPS = re.compile(r"\d{1,6}(?: \d{2,6}){1,4}")
 _NUMBER = re.compile(r"[A-Za-z0-9][\w/.\\-]{0,30}")
 
 
@@ -76,6 +105,8 @@ def _parse_number(text: str) -> str | None:
     words = text.strip(" :#.\t").split()
     if not words:
         return None
+    if _GROUPS.fullmatch(whole := " ".join(words)):
+        return whole
     # `F 1234K20/1234/12`: a short prefix stands apart.
     joined = " ".join(words[:2]) if len(words) > 1 and re.fullmatch(r"[A-Z]{1,4}", words[0]) else words[0]
     joined = joined.rstrip(".,;:")

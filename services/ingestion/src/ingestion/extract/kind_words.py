@@ -107,7 +107,7 @@ REMINDER_TITLE = match_any(
 )
 # As a headline: an invoice may say `Reminder: …`, and tell what a reminder costs.
 _DUNNING = (
-    r"(?:(?:payment\s+)?reminder|dunning\s+(?:letter|notice)|final\s+(?:notice|demand)|letter\s+before\s+action|overdue\s+notice"
+    r"(?:(?:payment\s+)?reminder(?!\s+(?:services?|plans?|systems?|apps?|software|subscription|modules?|cards?|mailings?|sms|tools?|campaigns?)\b)|dunning\s+(?:letter|notice)|final\s+(?:notice|demand)|letter\s+before\s+action|overdue\s+notice"
     r"|zahlungserinnerung|mahnung|mahnschreiben|(?:lettre\s+de\s+)?relance|rappel|mise\s+en\s+demeure"
     r"|(?:betalings)?herinnering|aanmaning|sommatie|recordatorio\s+de\s+pago|requerimiento\s+de\s+pago|sollecito|diffida"
     r"|aviso\s+de\s+pagamento\s+em\s+atraso|rykker(?:skrivelse|brev|e)?|inkasso(?:varsel|krav|brev)|(?:betalnings)?påminnelse"
@@ -128,7 +128,7 @@ DELAY_FEE = match_any(
 )
 # The subject of a letter.
 REMINDER_SUBJECT = re.compile(
-    r"^\W*(?:objet|betreff|betr|subject|re|asunto|oggetto|betreft|assunto|dotyczy|věc|vedr|ang)\b\W{1,4}(?:\w+\W{1,2}){0,3}?"
+    r"^\W*(?:objet|betreff|betr|subject|re|asunto|oggetto|betreft|assunto|dotyczy|věc|vedr|ang)\b\W{1,4}(?:(?!(?:ihre?[rn]?|your|votre|vostr[oa]|vs|su|uw|seu|vossa|deres)\b)\w+\W{1,2}){0,3}?"
     r"(?:(?:payment\s+)?reminder|overdue|unpaid|relance|impay[ée]e?s?|rappel|zahlungserinnerung|mahnung|herinnering|aanmaning|sollecito|insoluto"
     r"|impagad\w|recordatorio|em\s+atraso|ponaglenie|wezwanie|upom[íi]nka|rykker|påminnelse)\b",
     re.IGNORECASE,

@@ -31,21 +31,29 @@ _DOCUMENT = (
 )
 
 # The number stands behind its label ...
-INVOICE_NUMBER = match_any(
+_OWN_NUMBERS = (
     # Not that of the invoice which a credit note takes back, nor of the last one.
     rf"(?<!\bzu )(?<!\bzur )(?<!original )(?<!previous )(?<!\blast )\b{_DOCUMENT}s?[-\s.]*{_NO}",
     rf"\b{_NO}\s*(?:de\s+(?:la\s+)?|d['’]|d[ai]\s+|della\s+)?{_DOCUMENT}\b",
     r"\bfactuur\s?nummer",
+)
+_RECEIPT_NUMBERS = (
     # What a till prints.
     r"\b(?:kassa?(?:en)?)?bon-?\s?(?:nummer|nr\b\.?)",
-    rf"\b(?:kassenbon|quittung|ticket|recibo|re[çc]u|scontrino|ricevuta|kvitto|kvittering|paragon|účtenka)"
     # OCR overlooks the small circle of `n°`.
-    rf"s?[-\s.]*(?:{_NO}|n\W?(?=\s?\d))",
+    (
+        rf"\b(?:kassenbon|quittung|ticket|recibo|re[çc]u|scontrino|ricevuta|kvitto|kvittering|paragon|účtenka)"
+        rf"s?[-\s.]*(?:{_NO}|n\W?(?=\s?\d))"
+    ),
 )
+INVOICE_NUMBER = match_any(*_OWN_NUMBERS, *_RECEIPT_NUMBERS)
+OWN_NUMBER = match_any(*_OWN_NUMBERS)
+# A help desk numbers tickets as well: it counts where the invoice has no number of its own.
+RECEIPT_NUMBER = match_any(*_RECEIPT_NUMBERS)
 # ... or behind the headline itself.
 # `Rechnung an:` says whom one will be sent to.
 HEADLINE = re.compile(
-    rf"^\W*{_DOCUMENT}\b(?!\s+(?:an|to|à|aan|til|till)\s*(?::|$))(?:\s*\(\w+\))?[\s#:.–-]*(?:{_NO}\s*:?\s*)?",
+    rf"^\W*{_DOCUMENT}\b(?!\s+(?:an|to|à|aan|til|till)\s*(?::|$))(?!\s+(?:address|recipient|details|summary)\b)(?:\s*\(\w+\))?[\s#:.–-]*(?:{_NO}\s*:?\s*)?",
     re.IGNORECASE,
 )
 # `Your invoice`, `Ihre Rechnung vom 3.5.2026`: it may be an invoice, whatever else it refers to.
@@ -107,6 +115,11 @@ DUE_DATE = match_any(
     r"\b(?:veuillez|merci\s+de)\b[^.\d]{0,60}\b(?:avant\s+le|au\s+plus\s+tard\s+le|jusqu['’]au)(?=\s+\d)",
     r"\b(?:verzoeken|gelieve)\b[^.\d]{0,60}\b(?:vóór|voor|uiterlijk(?:\s+op)?)(?=\s+\d)",
     r"\bzahlungsziel\b",
+    # Where the account is debited that is the day on which it is paid.
+    r"\b(?:(?:wird|werden)\s+am|buchen\s+wir(?:\s+\w+){0,3}?\s+am|ziehen\s+wir(?:\s+\w+){0,3}?\s+am)(?=\s+\d[^!?]{0,120}\b(?:ab|ein|abgebucht|eingezogen)\b)",
+    r"\bprélevée?\s+(?:le|à\s+partir\s+du)(?=\s+\d)|\bdate\s+de\s+prélèvement\b|\bfecha\s+de\s+(?:cargo|cobro)\b|\bse\s+cargará\s+el(?=\s+\d)",
+    r"\bwill\s+be\s+(?:debited|collected|taken)\b[^.\d]{0,60}\bon(?=\s+\w)|\baddebitat[oa]\s+il(?=\s+\d)|\bdata\s+(?:di\s+)?addebito\b",
+    r"\bwordt\b[^.\d]{0,60}\b(?:op|rond|omstreeks)(?=\s+\d[^!?]{0,120}\b(?:afgeschreven|geïncasseerd)\b)|\bincassodatum\b",
     r"\bdate\s+(?:limite\s+)?d['’]échéance\b",
     r"\béchéance\b",
     r"\b(?:à\s+payer|payable|à\s+régler)\s+(?:avant|jusqu['’]au|au\s+plus\s+tard)\b",
@@ -151,7 +164,7 @@ TOTAL_GROSS = match_any(
     r"\bfactuur\s?totaal\b|\bfactuur\s?bedrag\b|\btotaal\s?bedrag\b",
     r"\btotaal\s+(?:incl|te\s+betalen|te\s+voldoen)|\bte\s+(?:betalen|voldoen)(?:\s+bedrag)?\b",
     r"\btotal\s+(?:do\s+)?documento\b",
-    r"\btotal\s+(?:a\s+pagar|factura|con\s+iva|da\s+fatura|com\s+iva|geral)\b",
+    r"\btotal\s+(?:a\s+(?:pagar|abonar|devolver)|factura|con\s+iva|da\s+fatura|com\s+iva|geral)\b",
     r"\bimporte\s+(?:total|a\s+pagar)\b|\bvalor\s+total\b|\btotal\s+importe\b|\bimporte\s+(?:de\s+la\s+)?factura\b",
     r"\bimportância\s+(?:recebida|a\s+(?:receber|pagar))\b|\bvalor\s+a\s+(?:pagar|receber)\b",
     # Given back.
@@ -188,7 +201,7 @@ TOTAL_NET = match_any(
 )
 _TAX_WORD = (
     r"(?:v\.?a\.?t\.?|sales\s+tax|tax(?:es)?|gst|mwst|ust|umsatzsteuer|mehrwertsteuer|tva|t\.v\.a\.?|btw|podatek"
-    r"|i\.?v\.?a\.?|dph|moms)"
+    r"|i\.?v\.?a\.?|dph|moms|versicherungs?steuer|insurance\s+premium\s+tax|assurantiebelasting)"
 )
 _CONTAINED = (
     r"(?:of\s+which|davon|darin(?:\s+enthalten)?|enthaltene|dont|di\s+cui|de\s+los\s+cuales|waarvan"
@@ -196,7 +209,7 @@ _CONTAINED = (
 )
 TAX_CONTAINED = re.compile(rf"^\W*{_CONTAINED}\s*(?:\d+(?:[.,]\d+)?\s?%\s*)?{_TAX_WORD}\b", re.IGNORECASE)
 TOTAL_TAX = match_any(
-    rf"\b(?:totale?|kwota|totaal|montant|gesamt|summe|cuota|importe|celkem|valor)\s+(?:de\s+la\s+)?{_TAX_WORD}\b",
+    rf"\b(?:totale?|kwota|razem|totaal|montant|gesamt|summe|cuota|importe|celkem|valor)\s+(?:de\s+la\s+)?{_TAX_WORD}\b",
     rf"\b{_TAX_WORD}[\s.-]*(?:total|amount|betrag|bedrag|gesamt)\b",
     r"\btotale?\s+impost[ao]\b",
     r"^\W*steuerbetrag(?:\s+in)?\W*$",
@@ -227,7 +240,7 @@ WITHHELD = match_any(
 # ... nobody pays a part, since coins are not that small ...
 ROUNDING = match_any(
     r"\b(?:rundung\w{0,12}|rounding|arrondi|redondeo|arrotondamento|arredondamento|afronding|zaokr\w{3,9})\b",
-    r"\b(?:öres?|øre)?-?\s?(?:avrundning|utjämning|afrunding)\b",
+    r"\b(?:öres?|øre)?-?\s?(?:avr(?:undning)?|utj(?:ämning)?|afr(?:unding)?)\b",
 )
 # ... it comes on top of what was sold, or is taken off ...
 CHARGE = match_any(

@@ -3,12 +3,15 @@
 Each of them lists what invoices ask for, and would be paid twice if it were taken for one.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
+from itertools import pairwise
 
 from ingestion.domain.transcript import TextLine
 from ingestion.extract import kind_words, labels, values
 
+_BARE_PROFORMA = re.compile(r"^\W*pr[oó][\s-]?forma\W*$", re.IGNORECASE)
 _LINES_OF_HEAD = 15  # of a further page: an invoice that begins there says so here
 _CELLS_OF_TITLE = 3  # a line with more of them is a table's
 
@@ -30,6 +33,8 @@ def find_other_title(page: Sequence[TextLine]) -> OtherTitle | None:
     first = next((text for text in titles if labels.HEADLINE.match(text) or labels.PROFORMA_TITLE.match(text)), "")
     if labels.PROFORMA_TITLE.match(first) and not any(map(labels.BARE_DOCUMENT.match, titles)):
         return OtherTitle.PROFORMA
+    if _has_proforma_below_title(head):
+        return OtherTitle.PROFORMA
     if any(map(labels.HEADLINE.match, titles)) or any(map(labels.INVOICE_NUMBER.search, titles)):
         return None
     if any(map(labels.REMITTANCE_TITLE.match, titles)):
@@ -40,6 +45,17 @@ def find_other_title(page: Sequence[TextLine]) -> OtherTitle | None:
         any(word.search(line.text) for line in page) for word in (labels.OPEN_ITEMS, labels.INVOICE_WORD)
     )
     return OtherTitle.STATEMENT if is_open else None
+
+
+def _has_proforma_below_title(head: Sequence[TextLine]) -> bool:
+    """`Rechnung` in one line, and `Proforma` alone in the next: one title."""
+    return any(
+        len(one.cells) == 1
+        and len(other.cells) == 1
+        and labels.BARE_DOCUMENT.match(one.text) is not None
+        and _BARE_PROFORMA.match(other.text) is not None
+        for one, other in pairwise(head)
+    )
 
 
 def asks_for_nothing_new(page: Sequence[TextLine]) -> bool:
@@ -69,9 +85,12 @@ def begins_again_as_invoice(page: Sequence[TextLine]) -> bool:
 def _is_reminder(head: Sequence[TextLine]) -> bool:
     """Whether it calls itself a reminder before it names an invoice."""
     for line in head:
+        is_position = any(values.is_money(values.mask_dates(cell.text)) for cell in line.cells)
         for cell in line.cells:
             if labels.HEADLINE.match(cell.text):
                 return False
+            if is_position:
+                continue  # `1. Reminder service plan renewal   120.00`
             if labels.COMPANY.search(cell.text):
                 continue  # `Inkasso Nord GmbH`
             if kind_words.REMINDER_HEADLINE.match(cell.text) or kind_words.REMINDER_SUBJECT.match(cell.text):

@@ -111,8 +111,33 @@ def _list_accounts(page: Sequence[TextLine]) -> Iterator[tuple[TextLine, str]]:
         above = page[index - 1].text if index else ""
         for iban in values.find_ibans(line.text):
             before = line.text[: line.text.find(iban[:4])]
-            if not _DIRECT_DEBIT.search(before) and not _is_debited(f"{above} {before}"):
-                yield line, iban
+            if _DIRECT_DEBIT.search(before) or _is_debited(f"{above} {before}") or _is_in_mandate(page, index):
+                continue
+            yield line, iban
+
+
+_MANDATE_LINES = 4
+_MANDATE_GAP = 2.5  # of a line's height: more between two lines parts their blocks
+_MANDATE = labels.match_any(
+    r"\b(?:sepa-?\s?)?(?:lastschrift|einzugs?)-?\s?(?:mandats?|ermächtigung)\b|\bdirect\s+debit\s+mandate\b|\bmandat\s+(?:sepa|de\s+prélèvement)\b",
+    r"\b(?:bankverbindung|konto|account)\b.{0,25}\b(?:lastschrift|abbuchung|direct\s+debit)\b|\b(?:zahlungsart|zahlungsweise)\W+(?:sepa-?)?(?:lastschrift|bankeinzug)\b",
+    r"\b(?:mandato|machtiging|orden\s+de\s+domiciliación|autorizzazione\s+(?:all['’])?addebito)\b",
+)
+
+
+def _is_in_mandate(page: Sequence[TextLine], index: int) -> bool:
+    """`SEPA-Lastschriftmandat`, and in lines below it whose account is debited."""
+    line = page[index]
+    left = line.cells[0].left
+    for above in reversed(page[max(0, index - _MANDATE_LINES) : index]):
+        height = max(line.height, above.height)
+        if above.page != line.page or line.top - above.top > _MANDATE_GAP * height:
+            return False
+        line = above
+        own = next((cell for cell in above.cells if abs(cell.left - left) < _SAME_COLUMN), None)
+        if own is not None and _MANDATE.search(own.text) and not _OUR_ACCOUNT.search(own.text):
+            return True
+    return False
 
 
 _BEFORE_ACCOUNT = 60  # letters that may stand between whose account it is and its number

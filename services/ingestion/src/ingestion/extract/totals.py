@@ -52,8 +52,15 @@ def find_totals(page: Sequence[TextLine], currency: str | None = None) -> Invoic
         ),
         due=_drop_repeats(_find_labelled_amounts(own, labels.AMOUNT_DUE)),
     )
-    totals = next(_list_confirmed(own, candidates), None) or _find_unconfirmed(own, candidates)
+    confirmed = (totals for totals in _list_confirmed(own, candidates) if not _is_part(totals, candidates.sure))
+    totals = next(confirmed, None) or _find_unconfirmed(own, candidates)
     return replace(totals, due=_choose_due(own, candidates.due, totals) if totals.due is None else totals.due)
+
+
+def _is_part(totals: InvoiceTotals, sure: Sequence[Decimal]) -> bool:
+    """Whether a row of one rate adds up to less than what the page certainly calls its total."""
+    gross = totals.gross
+    return gross is not None and gross not in sure and any(abs(other) > abs(gross) + _CENT for other in sure)
 
 
 def _drop_foreign(page: Sequence[TextLine], currency: str | None) -> list[TextLine]:
@@ -70,6 +77,7 @@ def _list_confirmed(page: Sequence[TextLine], candidates: _Candidates) -> Iterat
     """Totals that add up, the most certain first."""
     rows = list(_find_rows_that_add_up(page))
     yield from (totals for totals, is_named in rows if is_named and totals.gross in candidates.gross)
+    yield from _add_rates([totals for totals, _ in rows], candidates.sure)
     for gross, net, tax in _list_matching_totals(candidates.gross, candidates.nets, candidates.taxes):
         yield InvoiceTotals(gross, net, tax)
     yield from (totals for totals, is_named in rows if is_named or totals.gross in candidates.gross)
@@ -85,6 +93,14 @@ def _list_confirmed(page: Sequence[TextLine], candidates: _Candidates) -> Iterat
     for gross, net, tax in _list_matching_totals(list(dict.fromkeys(printed)), candidates.maybe, candidates.taxes):
         if tax:
             yield InvoiceTotals(gross, net, tax)
+
+
+def _add_rates(rows: Sequence[InvoiceTotals], sure: Sequence[Decimal]) -> Iterator[InvoiceTotals]:
+    """The rows of several rates, which nothing adds up but the total."""
+    rates = list(dict.fromkeys(rows))[:_MAX_CANDIDATES]
+    gross, net, tax = (sum((getattr(row, name) for row in rates), Decimal(0)) for name in ("gross", "net", "tax"))
+    if len(rates) > 1 and gross in sure:
+        yield InvoiceTotals(gross, net, tax)
 
 
 def _list_adjusted(

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
+from functools import lru_cache
 from itertools import islice
 
 import stdnum
@@ -81,6 +82,7 @@ _MONTHS = {
     12: "december dec dezember dez décembre déc grudnia grudzień gru diciembre dicembre dezembro prosince prosinec",
 }
 _MONTH_OF = {name: month for month, names in _MONTHS.items() for name in names.split()}
+MONTH_NAMES = frozenset(_MONTH_OF)
 _MONTH = "|".join(sorted(_MONTH_OF, key=len, reverse=True))
 _YEAR = r"(?:19|20)\d\d"
 DATES = re.compile(
@@ -245,17 +247,22 @@ def _has_check_digits(compact: str) -> bool:
 
 # Looked for at each word: the `VA` of `VAT IE3279263S`, the `ID` of `ID DE123456789` are no countries.
 _VAT_ID = re.compile(r"\b(?=([A-Z]{2})[ ]?([0-9A-Z](?:[ .-]?[0-9A-Z]){6,12})\b)")
-_MAX_VAT_IDS = 40  # in one text, numbers of other kinds included
+_MAX_VAT_IDS = 12  # in one text, numbers of other kinds included
 
 
 def find_vat_ids(text: str) -> list[str]:
     """VAT numbers in the form of their country. A wrong check digit is let pass: the page says what it says."""
+    return list(_list_vat_ids(text))
+
+
+@lru_cache(maxsize=2048)  # each rule that asks whose a number is asks for the same lines again
+def _list_vat_ids(text: str) -> tuple[str, ...]:
     found = []
     for match in islice(_VAT_ID.finditer(text), _MAX_VAT_IDS):
         country, digits = match[1], re.sub(r"[ .-]", "", match[2])
         if sum(letter.isdigit() for letter in digits) >= 6 and _has_form(country, digits):
             found.append(country + digits)
-    return found
+    return tuple(found)
 
 
 def _has_form(country: str, digits: str) -> bool:

@@ -56,6 +56,13 @@ async def test_a_form_with_a_file_is_an_upload_too(api: httpx.AsyncClient) -> No
     assert (await api.post("/documents", content=CONTENT, headers=broken)).status_code == 400
 
 
+async def test_a_form_with_two_files_stores_neither(api: httpx.AsyncClient) -> None:
+    files = [("file", (name, CONTENT + name.encode(), "application/pdf")) for name in ("a.pdf", "b.pdf")]
+    answer = await api.post("/documents", files=files)
+    assert (answer.status_code, "send each by a call of its own" in answer.json()["detail"]) == (400, True)
+    assert (await api.get("/documents")).json()["items"] == []
+
+
 async def test_the_same_file_is_one_document_and_its_second_blob_goes(
     site: Ingestion, api: httpx.AsyncClient, tmp_path: Path
 ) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
+import pytest_asyncio
 from generated_invoices import CII, text_page
 
 from ingestion.adapters.local_reader import READER_MODULES, READER_REASONS, LocalReader
@@ -16,10 +17,12 @@ from mailroom_common.parser.answers import AnswerMalformed, decode_answer
 from mailroom_common.parser.pool import ParserPool
 
 T = TypeVar("T")
+IN_ONE_LOOP = pytest.mark.asyncio(loop_scope="module")
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def reader() -> AsyncIterator[LocalReader]:
+    """One process for all tests here: to start one takes longer than they do."""
     async with (
         ParserPool(preload=READER_MODULES, unreadable_reasons=READER_REASONS) as pool,
         pool.open_document() as document,
@@ -27,6 +30,7 @@ async def reader() -> AsyncIterator[LocalReader]:
         yield LocalReader(document)
 
 
+@IN_ONE_LOOP
 async def test_an_e_invoice_is_transcribed_classified_and_extracted(reader: LocalReader, tmp_path: Path) -> None:
     file = tmp_path / "invoice.pdf"
     file.write_bytes(CII(number="RE-8").pdf())
@@ -37,6 +41,7 @@ async def test_an_e_invoice_is_transcribed_classified_and_extracted(reader: Loca
     assert (extraction.fields["invoice_number"], extraction.reader, extraction.doubts) == ("RE-8", "e-invoice/2", ())
 
 
+@IN_ONE_LOOP
 async def test_a_page_that_is_no_invoice_has_no_type(reader: LocalReader, tmp_path: Path) -> None:
     file = tmp_path / "minutes.pdf"
     file.write_bytes(text_page("Minutes of the meeting"))
@@ -44,6 +49,7 @@ async def test_a_page_that_is_no_invoice_has_no_type(reader: LocalReader, tmp_pa
     assert classification.document_type is None
 
 
+@IN_ONE_LOOP
 async def test_a_readers_reason_comes_through(reader: LocalReader, tmp_path: Path) -> None:
     file = tmp_path / "text.pdf"
     file.write_bytes(b"only called .pdf")

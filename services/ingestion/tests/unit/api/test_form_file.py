@@ -24,7 +24,7 @@ async def read(body: bytes, boundary: bytes = b"b", size: int = 7) -> tuple[str 
 
 @pytest.mark.parametrize("size", [1, 7, 100_000])
 async def test_the_file_of_a_form_is_found_however_it_is_cut_into_chunks(size: int) -> None:
-    request = httpx.Request("POST", "http://x", data={"profile": "invoice"}, files={"file": ("sc\u00e4n.pdf", CONTENT)})
+    request = httpx.Request("POST", "http://x", data={"note": "by hand"}, files={"file": ("sc\u00e4n.pdf", CONTENT)})
     boundary = find_boundary(request.headers["content-type"])
     assert boundary is not None
     filename, content = await read(request.read(), boundary, size)
@@ -35,6 +35,38 @@ async def test_the_file_of_a_form_is_found_however_it_is_cut_into_chunks(size: i
 
 async def test_a_file_may_have_no_name_and_no_bytes() -> None:
     assert await read(form('Content-Disposition: form-data; name="file"; filename=""\r\n\r\n')) == (None, b"")
+
+
+_FIRST = 'Content-Disposition: form-data; name="file"; filename="a.pdf"\r\n\r\n%PDF-1.7'
+
+
+@pytest.mark.parametrize("size", [1, 7, 100_000])
+async def test_a_second_file_is_refused_and_not_dropped(size: int) -> None:
+    with pytest.raises(BadForm, match="more than one: send each by a call of its own"):
+        await read(form(_FIRST, _FIRST.replace("a.pdf", "b.pdf")), size=size)
+
+
+async def test_a_form_may_have_fields_and_an_input_without_a_file_behind_its_file() -> None:
+    """A browser sends an input in which nothing was chosen as a file without a name."""
+    field = 'Content-Disposition: form-data; name="comment"\r\n\r\nfrom the post'
+    empty = 'Content-Disposition: form-data; name="other"; filename=""\r\n\r\n'
+    assert await read(form(field, _FIRST, field, empty)) == ("a.pdf", b"%PDF-1.7")
+
+
+@pytest.mark.parametrize("name", ["profile", "filename"])
+@pytest.mark.parametrize("is_first", [True, False])
+async def test_a_field_that_is_a_parameter_of_the_address_is_refused_and_not_ignored(name: str, is_first: bool) -> None:
+    field = f'Content-Disposition: form-data; name="{name}"\r\n\r\ncontract_note'
+    with pytest.raises(BadForm, match=f"a field {name}"):
+        await read(form(field, _FIRST) if is_first else form(_FIRST, field))
+
+
+async def test_what_follows_the_file_is_bounded() -> None:
+    field = 'Content-Disposition: form-data; name="a"\r\n\r\n'
+    with pytest.raises(BadForm, match="too many fields"):
+        await read(form(_FIRST, *[field] * 30), size=1000)
+    with pytest.raises(BadForm, match="too large"):
+        await read(form(_FIRST, field + "x" * 2 * MAX_FORM_BYTES), size=1000)
 
 
 async def test_no_half_of_a_character_is_in_a_file_name() -> None:

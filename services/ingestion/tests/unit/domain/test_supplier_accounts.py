@@ -183,6 +183,15 @@ def test_names_that_look_alike_are_one_whatever_they_are_made_of(one: str, other
     assert fold_look_of_name(one) == fold_look_of_name(other) != ""
 
 
+def test_a_look_alike_of_a_supplier_has_its_look_key_and_another_name_key() -> None:
+    supplier = find_supplier_account({**FIELDS, "supplier_name": "Info Nord GmbH"})
+    forged = find_supplier_account({**FIELDS, "supplier_name": "lnfo Nord GmbH"})
+    assert supplier is not None
+    assert forged is not None
+    assert supplier.name_key != forged.name_key
+    assert supplier.look_key == forged.look_key
+
+
 @pytest.mark.parametrize("name", ["", "-", "***", "\u200b", "\u3164", "\U0001f1f2\U0001f1fa"])
 def test_a_name_without_a_letter_names_nobody(name: str) -> None:
     assert fold_look_of_name(name) == ""

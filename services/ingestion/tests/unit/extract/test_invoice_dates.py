@@ -60,3 +60,29 @@ def test_the_due_date_has_many_names(label: str) -> None:
 
 def test_a_town_may_stand_in_a_cell_of_its_own_before_the_date() -> None:
     assert dates("Rechnung 17", "Schweinfurt, den   22. Juni 2026")[0] == "2026-06-22"
+
+
+def test_the_head_of_a_column_of_positions_dates_no_invoice() -> None:
+    head = "Datum   Beschreibung   Stunden   Betrag"
+    assert dates("Rechnung 17", head, "03.02.2026   Beratung   2   240,00")[0] == "None"
+    assert dates("Rechnung 17", "Datum   Nummer   Kunde", "03.02.2026   17   4711")[0] == "2026-02-03"
+
+
+def test_a_day_that_is_called_due_is_no_day_of_issue() -> None:
+    rows = ["FATTURA n. 57/2026 del 9 novembre 2026", "Pagamento a 30 giorni data fattura (scadenza 09/12/2026)"]
+    assert dates(*rows) == ("2026-11-09", "2026-12-09")
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Der Betrag wird am 20.04.2026 von Ihrem Konto abgebucht.",
+        "Den Beitrag buchen wir am 20.04.2026 von Ihrem Konto ab.",
+        "Montant prélevé le 20/04/2026",
+        "Fecha de cargo: 20 de abril de 2026",
+        "The amount will be debited from your account on 20 April 2026.",
+        "Het bedrag wordt rond 20 april 2026 van uw rekening afgeschreven.",
+    ],
+)
+def test_what_is_debited_is_due_on_that_day(sentence: str) -> None:
+    assert dates("Invoice 17", "Invoice date: 2026-03-30", sentence)[1] == "2026-04-20"

@@ -67,3 +67,22 @@ def test_a_bare_label_below_many_lines_is_the_numbers_where_a_title_says_of_what
     assert number(*head, "Factuur           Nummer     2026-17", *head) == "2026-17"
     assert number("FACTURA", "N.º       FT A/20871", "Data      2026.06.05") == "FT A/20871"
     assert number(*head, "Offerte           Nummer     2026-17", *head) is None
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        (["Ticket-Nr.: 48813", "Rechnungsnummer: RE-2026-17"], "RE-2026-17"),
+        (["Ticket-Nr.: 48813", "Rechnung RE-2026-17"], "RE-2026-17"),
+        (["Ticket-Nr.: 48813", "Total  12,00 EUR"], "48813"),
+    ],
+)
+def test_a_ticket_counts_where_the_invoice_has_no_number_of_its_own(rows: list[str], expected: str) -> None:
+    assert number("Muster GmbH", *rows) == expected
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"), [("90 448 137", "90 448 137"), ("26104 55120", "26104 55120"), ("904 Main Street", "904")]
+)
+def test_a_number_in_groups_is_whole(written: str, expected: str) -> None:
+    assert number("Fjordlys A/S", f"Fakturanr.  {written}") == expected

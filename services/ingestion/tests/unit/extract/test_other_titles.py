@@ -126,3 +126,26 @@ def test_who_is_named_as_the_one_to_send_an_invoice_to_has_none_yet() -> None:
     rows = ["Hansen GmbH", "Bestellung Nr. 45-88120", "{}   kreditoren@hansen.example", *TOTALS]
     assert not is_invoice(Transcript.from_rows([row.format("Rechnung an:") for row in rows]))
     assert is_invoice(Transcript.from_rows([row.format("Rechnung") for row in rows]))
+
+
+@pytest.mark.parametrize(
+    "position", ["1. Reminder service plan renewal   120.00 €", "1. Reminder service plan renewal"]
+)
+def test_a_position_that_is_called_reminder_makes_no_reminder(position: str) -> None:
+    assert is_invoice(Transcript.from_rows(["Muster GmbH", position, "Invoice no. 17", *TOTALS]))
+
+
+def test_an_answer_to_a_reminder_is_none() -> None:
+    rows = ["Muster GmbH", "Betreff: Ihre Mahnung vom 3. Mai", "Rechnung Nr. 17", *TOTALS]
+    assert is_invoice(Transcript.from_rows(rows))
+    assert not is_invoice(Transcript.from_rows([rows[0], "Betreff: Mahnung vom 3. Mai", *rows[3:]]))
+
+
+def test_a_title_over_two_lines_is_that_of_a_proforma() -> None:
+    rows = ["Muster GmbH", "Rechnung", "Proforma", "Rechnung Nr. 17", *TOTALS]
+    assert read_invoice(Transcript.from_rows(rows))[0].total_gross is None
+
+
+def test_the_address_for_invoices_is_no_title_of_one() -> None:
+    rows = ["Muster GmbH", "Invoice address", "Kunde AG", "Payment reminder", "Your invoice 17", *TOTALS]
+    assert read_invoice(Transcript.from_rows(rows))[0].total_gross is None

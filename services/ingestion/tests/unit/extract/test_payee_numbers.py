@@ -6,7 +6,7 @@ import pytest
 
 from ingestion.domain.transcript import TextLine, Transcript
 from ingestion.extract.layout_rules import read_invoice
-from ingestion.extract.payee_numbers import find_iban
+from ingestion.extract.payee_numbers import find_iban, find_vat_id
 
 
 def vat_id(*rows: str) -> str | None:
@@ -17,6 +17,20 @@ def test_of_two_columns_the_one_below_the_seller_counts_however_far_below() -> N
     rows = ["DODAVATEL                 ODBERATEL", "Jana                      Pekarna", "", ""]
     rows = [row.replace("ODBERATEL", "Odběratel") for row in rows]
     assert vat_id(*rows, "DIČ CZ01626663            DIČ CZ39301401") == "CZ01626663"
+
+
+@pytest.mark.parametrize(
+    ("headings", "own"),
+    [("Odběratel                 Dodavatel", "CZ01626663"), ("Dodavatel                 Odběratel", "CZ39301401")],
+)
+def test_whichever_column_is_the_sellers_its_number_counts(headings: str, own: str) -> None:
+    rows = [headings, *["Zboží                     Služby"] * 12, "DIČ CZ39301401            DIČ CZ01626663"]
+    assert find_vat_id(read_rows("\n".join(rows)), None) == own
+
+
+def test_a_sentence_about_the_seller_is_no_heading_of_a_column() -> None:
+    rows = ["Odběratel                 Jana", "Pekarna", "Dodavatel odpovídá za vady zboží po celou dobu záruky"]
+    assert vat_id(*rows, "DIČ CZ39301401            DIČ CZ01626663") != "CZ39301401"
 
 
 def test_of_two_blocks_without_a_heading_the_one_below_the_suppliers_name_counts() -> None:
@@ -84,3 +98,11 @@ def test_an_account_in_print_that_no_eye_looks_at_does_not_go_before_the_one_tha
     # The customer's own, which is debited, says nothing of how small the supplier's may be.
     debited = "Der Betrag wird von Ihrem Konto DE89 3704 0044 0532 0130 00 abgebucht."
     assert find_iban(write_lines((debited, 11.6), ("Muster GmbH", 6.0), (hidden, 6.0))) == "DE02120300000000202051"
+
+
+def test_the_account_of_a_mandate_is_the_payers_in_whichever_line_it_stands() -> None:
+    mandate = ["SEPA-Lastschriftmandat", "Kontoinhaber: Anna Kunz", "IBAN: DE88 2008 0000 0970 3757 00"]
+    page = Transcript.from_rows(["Muster GmbH", "Rechnung 17", *mandate]).lines
+    assert find_iban(page) is None
+    foot = Transcript.from_rows(["Rechnung 17", *mandate, "", "", "IBAN DE02 1203 0000 0000 2020 51"]).lines
+    assert find_iban(foot) == "DE02120300000000202051"

@@ -202,3 +202,40 @@ def test_amounts_in_another_currency_are_no_totals() -> None:
 def test_the_sums_of_two_taxes_are_those_of_a_bounded_number_of_them() -> None:
     """Of the thousands that a page may name, each with each, memory had no room."""
     assert len(_add_sums_of_pairs([Decimal(number) for number in range(2000)])) == 12 + 12 * 11 // 2 + 1
+
+
+RATES = """
+Sazba   Základ   DPH   Celkem
+12 %   17 200,00   2 064,00   19 264,00
+21 %   900,00   189,00   1 089,00
+Celkem k úhradě   {total} Kč
+"""
+
+
+def test_the_rows_of_rates_are_added_up_where_they_make_the_total() -> None:
+    assert read(RATES.format(total="20 353,00")) == totals("20353.00", "18100.00", "2253.00", "20353.00")
+
+
+def test_the_row_of_one_rate_is_no_total_where_the_page_has_a_larger_one() -> None:
+    assert read(RATES.format(total="21 000,00")) == totals("21000.00", due="21000.00")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Netto 2 860,00\nW tym VAT 23%: 340,40, VAT 5%: 69,00, razem VAT: 409,40\nDo zapłaty 3 269,40", "409.40"),
+        ("Jahresbeitrag 412,60\nVersicherungsteuer 16,34 %   67,42\nGesamtbetrag   480,02", "67.42"),
+    ],
+)
+def test_what_a_tax_is_called(text: str, expected: str) -> None:
+    assert read(text).tax == Decimal(expected)
+
+
+def test_what_is_paid_back_is_a_total() -> None:
+    text = "Base imponible   -286,30 €\nIVA 21 %   -60,12 €\nTOTAL A ABONAR   -346,42 €"
+    assert read(text) == totals("-346.42", "-286.30", "-60.12")
+
+
+def test_a_column_of_rounding_may_be_cut_short() -> None:
+    text = "Exkl. moms   Moms 25 %   Öresavr.   Att betala\n6 427,50     1 606,88    -0,38      8 034,00"
+    assert read(text) == totals("8034.38", "6427.50", "1606.88", "8034.00")

@@ -178,3 +178,8 @@ def test_money_is_written_with_its_cents_whatever_dates_stand_beside_it() -> Non
 def test_a_month_by_name_may_stand_between_two_numbers(written: str) -> None:
     (found,) = values.find_dates(written)
     assert str(found.resolve_date(day_first=None)) == "2026-03-14"
+
+
+def test_what_begins_like_a_tax_number_is_looked_at_a_few_times() -> None:
+    numbers = [f"DE1366959{number:02}" for number in range(40)]
+    assert len(values.find_vat_ids(" ".join(numbers))) == values._MAX_VAT_IDS

@@ -9,11 +9,10 @@ from enum import Enum, auto
 import asyncpg
 
 from mailroom_common.blobs import BlobStore
-from mailroom_common.errors import Rejected, Unavailable
+from mailroom_common.blobs.deletion import try_to_delete_blob
+from mailroom_common.errors import Unavailable
 from mailroom_common.logs import get_logger
-from mailroom_common.metrics import BLOB_DELETIONS_FAILED
 from mailroom_common.postgres import DatabaseSession, acquire_session, open_transaction
-from mailroom_common.retries import describe_error
 from sync_engine.domain.message_records import ProcessedMessage
 from sync_engine.domain.run_outcomes import SourceNotActive
 
@@ -25,7 +24,6 @@ _IDLE_RUN_RETENTION = timedelta(days=1)  # a mailbox is synced a hundred times a
 _BATCH_SIZE = 5000  # rows that one statement deletes
 # A store that is away, or deletes nothing, is not asked for each blob; whoever is passed over is tried a day later.
 _MAX_FAILURES_IN_A_ROW = 10
-_MAX_DELETION_S = 30.0  # Postgres ends a transaction that is idle for a minute
 
 # What a part names already needs no row: it is ingestion's. In one statement with the question whether the source is
 # forgotten: a deletion marks it before it takes the first part, so that whoever misses the part sees the mark. A row
@@ -71,10 +69,10 @@ _DELETE_IDLE_RUNS = _DELETE_RUNS.format(
 )
 
 
-class _Swept(Enum):
+class _SweptUpload(Enum):
     """What became of an upload that is a day old."""
 
-    REMOVED = auto()
+    DELETED = auto()
     NAMED = auto()  # a part names its blob, which stays
     POSTPONED = auto()  # the store did not delete its blob
 
@@ -153,8 +151,8 @@ class Housekeeping:
             swept = await self._sweep_upload()
             if swept is None:
                 break
-            removed += swept is _Swept.REMOVED
-            failed_in_a_row = failed_in_a_row + 1 if swept is _Swept.POSTPONED else 0
+            removed += swept is _SweptUpload.DELETED
+            failed_in_a_row = failed_in_a_row + 1 if swept is _SweptUpload.POSTPONED else 0
         return removed
 
     async def _delete_rows(self, statement: str, before: datetime) -> None:
@@ -164,27 +162,24 @@ class Housekeeping:
                 status = await conn.execute(statement, before, self._batch_size)
             is_done = status == "DELETE 0"
 
-    async def _sweep_upload(self) -> _Swept | None:
+    async def _sweep_upload(self) -> _SweptUpload | None:
         async with open_transaction(self._pool) as conn:
             row = await conn.fetchrow(_LOCK_OLDEST, self._clock() - _MAX_UPLOAD_DURATION)
             if row is None:
                 return None
             # What a part names is ingestion's, whether its row was deleted or not.
-            swept = _Swept.NAMED if row["is_named"] else await self._delete_blob(row)
-            if swept is _Swept.POSTPONED:
+            swept = _SweptUpload.NAMED if row["is_named"] else await self._delete_blob(row)
+            if swept is _SweptUpload.POSTPONED:
                 await conn.execute(_POSTPONE, row["attachment_id"], self._clock())
             else:
                 await conn.execute("delete from sync_engine.blob_upload where attachment_id = $1", row["attachment_id"])
             return swept
 
-    async def _delete_blob(self, row: asyncpg.Record) -> _Swept:
-        try:
-            async with asyncio.timeout(_MAX_DELETION_S):
-                await self._blobs.delete_blob(row["blob_key"])
-        except (Unavailable, Rejected, TimeoutError) as error:
-            BLOB_DELETIONS_FAILED.labels("upload").inc()
+    async def _delete_blob(self, row: asyncpg.Record) -> _SweptUpload:
+        kept_because = await try_to_delete_blob(self._blobs, row["blob_key"], kind="upload")
+        if kept_because is not None:
             # The store did not delete this blob, as one under a retention lock; it is tried again a day later.
-            log.warning("orphaned_blob_kept", attachment_id=row["attachment_id"], reason=describe_error(error))
-            return _Swept.POSTPONED
+            log.warning("orphaned_blob_kept", attachment_id=row["attachment_id"], reason=kept_because)
+            return _SweptUpload.POSTPONED
         log.info("orphaned_blob_removed", attachment_id=row["attachment_id"])
-        return _Swept.REMOVED
+        return _SweptUpload.DELETED

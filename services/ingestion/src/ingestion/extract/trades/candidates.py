@@ -88,7 +88,9 @@ def _name_numbers(lines: Sequence[ReadLine]) -> dict[Label, list[Number]]:
 
 
 def _is_unit_of(number: Number, line: ReadLine, place: LabelPlace) -> bool:
-    """`4,250 shares`: the word belongs to the number in front of it, and to none behind."""
+    """`4,250 shares`: the word belongs to the number in front of it, and to none behind. Not so with a colon."""
+    if line.masked[place.end :].lstrip().startswith(":"):
+        return False
     return number.end <= place.start and number.currency is None and not line.masked[number.end : place.start].strip()
 
 
@@ -96,6 +98,9 @@ def _choose_numbers(label: Label, numbers: list[Number]) -> list[Number]:
     if label in (Label.FEE, Label.TAX, Label.INTEREST):
         # Rate and base stand in front of the amount.
         return [number for number in numbers if number.is_money][-1:]
+    if label is Label.EXCHANGE_RATE:
+        # Behind the rate stands what it leads to: `EUR/CHF 1.2416  CHF 92,031.25`.
+        return [number for number in numbers if number.currency is None or not number.is_money or number is numbers[0]]
     if label is Label.SETTLED:
         return [number for number in numbers if not number.is_percent and (number.is_money or len(numbers) == 1)]
     return numbers[:1] if label is Label.QUANTITY else numbers

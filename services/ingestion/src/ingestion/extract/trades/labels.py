@@ -47,6 +47,7 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
     (
         Label.EXCHANGE_RATE,
         (
+            r"(?:change\s+)?(?:eur|usd|chf|gbp|cad|aud|jpy|dkk|sek|nok|pln|czk|huf|hkd|sgd)\s?/\s?(?:eur|usd|chf|gbp|cad|aud|jpy|dkk|sek|nok|pln|czk|huf|hkd|sgd)(?=\W{0,4}\d)",
             r"devisen(?:kurs|mittelkurs|briefkurs|geldkurs)?\b|dev\.?\s?kurs|umrechnungs?kurs|wechselkurs|(?:ex(?:change)?|fx|conversion)[\s-]*rate",
             r"(?:taux|cours)\s+de\s+(?:change|conversion)|tipo\s+de\s+cambio|(?:tasso|cambio)\s+(?:di\s+)?(?:cambio|valuta|divisa)|wisselkoers|c[âa]mbio|valutakurs",
         ),
@@ -135,7 +136,7 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
     (
         Label.INTEREST,
         (
-            r"st[üu](?:e)?ckzinsen|accrued\s+interest|int[ée]r[êe]ts\s+courus|cup[óo]n\s+corrido|(?:rateo|interessi\s+maturati)|opgelopen\s+rente|juros\s+(?:corridos|decorridos)|vedhængende\s+rente",
+            r"st[üu](?:e)?ckzinsen|zinsbetrag|(?:lauf|markt)zinsen|(?:zinsen|zinsertrag)\s+f[üu]r\s+\d{1,3}\s+(?:zins)?tage?|accrued\s+interest|int[ée]r[êe]ts\s+courus|cup[óo]n\s+corrido|(?:rateo|interessi\s+maturati)|opgelopen\s+rente|juros\s+(?:corridos|decorridos)|vedhængende\s+rente",
         ),
     ),
     (
@@ -182,7 +183,7 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
     (
         Label.QUANTITY,
         (
-            r"(?:st[üu]ck(?:zahl|e)?|nominale?|nennwert|nominalbetrag|anzahl|menge|anteile|umsatz|zugang|abgang|nom\.?\s*/?\s*stk\.?|stk\.?)(?:\s*/\s*(?:nominale?|nennwert|stk\.?|anteile))?\b",
+            r"(?:st[üu]ck(?:zahl|e)?|anteils?-?umsatz|nominale?|nennwert|nominalbetrag|anzahl|menge|anteile|umsatz|zugang|abgang|nom\.?\s*/?\s*stk\.?|stk\.?)(?:\s*/\s*(?:nominale?|nennwert|stk\.?|anteile))?\b",
             r"(?:number|no\.?|amount)\s+of\s+(?:shares|units|securities|contracts)|(?:units?|shares|securities)\s+(?:purchased|sold|bought|redeemed|allocated|traded)|quantity(?:\s+(?:executed|filled|traded))?|qty\.?|filled\s+quantity|units?\b|shares\b|face\s+(?:amount|value)",
             r"quantit[ée]s?(?:\s+(?:ex[ée]cut[ée]e|n[ée]goci[ée]e))?|nombre\s+(?:de\s+)?(?:titres|parts|actions)|nb\.?\s+(?:de\s+)?titres|(?:n[úu]mero|n[°º]|cantidad|n\.?)\s*(?:de\s+)?(?:t[íi]tulos|acciones|participaciones|valores)|cantidad|t[íi]tulos\b|participaciones\b",
             r"quantit[àa](?:\s+(?:eseguita|negoziata))?|(?:numero|n\.?)\s+(?:azioni|titoli|quote)|aantal(?:\s+(?:aandelen|effecten|stuks|titels|deelbewijzen|participaties))?|hoeveelheid|stuks\b|nominaal|quantidade|(?:n[úu]mero|n[°º])\s*(?:de\s+)?(?:a[çc][õo]es|t[íi]tulos|unidades)|antal(?:\s+stk\.?)?",
@@ -192,7 +193,12 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
         ),
     ),
     (Label.ISIN, (r"isin(?:-?\s?(?:code|kode|nr\.?))?|codice\s+isin|c[óo]digo\s+isin|code\s+isin",)),
-    (Label.WKN, (r"\(?wkn\)?|sedol|wertpapierkennnummer|valor(?:en)?(?:-?\s?(?:nummer|nr\.?))?(?=\W*\d)|fondskode",)),
+    (
+        Label.WKN,
+        (
+            r"\(?wkn\)?|sedol|wertpapier-?kenn-?(?:nummer|nr\.?)|wpknr\.?|valor(?:en)?(?:-?\s?(?:nummer|nr\.?))?(?=\W*\d)|fondskode",
+        ),
+    ),
     (
         Label.TICKER,
         (
@@ -209,7 +215,7 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
     (
         Label.DIRECTION,
         (
-            r"gesch[äa]fts-?art|transaktions-?(?:art|typ)|auftrags-?art|order-?\s?(?:art|typ)|transaktion\b|(?:transaction|trade|order|deal)\s+type|buy\s*/\s*sell|b/s|side\b|action\b|transaction\b(?!\s+\w)|event(?:\s+type)?(?=\W{1,3}\w)",
+            r"b[öo]rsen-?(?:transaktion|abrechnung|gesch[äa]ft|auftrag)|gesch[äa]fts-?art|transaktions-?(?:art|typ)|auftrags-?art|order-?\s?(?:art|typ)|transaktion\b|(?:transaction|trade|order|deal)\s+type|buy\s*/\s*sell|b/s|side\b|action\b|transaction\b(?!\s+\w)|event(?:\s+type)?(?=\W{1,3}\w)",
             r"sens\b|(?:type|nature)\s+(?:d['’]|de\s+(?:l['’])?)(?:op[ée]ration|ordre|transaction)|op[ée]ration\b|(?:tipo|clase)\s+(?:de\s+|di\s+)?(?:operaci[óo]n|operazione|opera[çc][ãa]o|orden|ordine|ordem)|operaci[óo]n\b|operazione\b|segno\b|soort\s+(?:transactie|order)|opera[çc][ãa]o\b|natureza\b",
         ),
     ),
@@ -229,16 +235,16 @@ def find_labels(text: str) -> Iterator[re.Match[str]]:
 
 
 _BUY = (
-    r"(?:wertpapier|fonds|aktien|sparplan)?-?(?:kauf|ankauf|zeichnung|(?<!in\s)(?<!mit\s)(?<!unter\s)bezug(?!\s+(?:auf|zu|nehmend)\b)|erwerb)|gekauft|erworben|gezeichnet|bought|buy|purchased?"
+    r"(?:wertpapier|fonds|aktien|sparplan)?-?(?:kauf|ankauf|zeichnung|(?<!in\s)(?<!mit\s)(?<!unter\s)bezug(?!\s+(?:auf|zu|nehmend)\b)|erwerb|k[äa]ufe)|gekauft|erworben|gezeichnet|bought|buy|purchased?"
     r"|subscri(?:bed|ption)|achats?|achet[ée]e?s?|souscriptions?|souscrite?s?|compras?|comprad[oa]s?|compr[áa]mos|comprou|suscripci[óo]n|suscrit[oa]s?"
     r"|acquist(?:o|at[oaie])|sottoscri(?:zione|tt[oaie])|aankoop|gekocht|subscri[çc][ãa]o|subscritas?|subscrevemos|aquisi[çc][ãa]o|adquisici[óo]n"
     r"|k[øo]bt?|k[öo]pt?|inschrijving|ingeschreven|acquisitions?|acquired|investissement(?!\s+(?:d['’])?esp[èe]ces)|verwerving|koop|kopen|kochten"
 )
 _SELL = (
-    r"(?:wertpapier|fonds|aktien)?-?(?:verkauf|ver[äa]u(?:ß|ss)erung|r(?:ü|ue?)ck(?:nahme|gabe|kauf)|einl(?:ö|oe?)sung|tilgung)|verk(?=\.)|verkauft|ver[äa]u(?:ß|ss)ert"
+    r"(?:wertpapier|fonds|aktien)?-?(?:verk[aä]ufe?|ver[äa]u(?:ß|ss)erung|r(?:ü|ue?)ck(?:nahme|gabe|kauf)|einl(?:ö|oe?)sung|tilgung)|verk(?=\.)|verkauft|ver[äa]u(?:ß|ss)ert"
     r"|zur(?:ü|ue?)ck(?:genommen|gegeben)|sold|sell|sale|redemption|redeemed|ventes?|vendue?s?|rachats?|rachet[ée]e?s?|remboursements?"
     r"|venta|vendid[oa]s?|vendemos|vendeu|reembolsos?|reembolsad[oa]s?|amortizaci[óo]n|vendita|vendut[oaie]|rimbors(?:o|at[oaie])|verkoop"
-    r"|cessions?|c[ée]d[ée]e?s?|d[ée]sinvestissement|disposal|disposed|enajenaci[óo]n|cessione|aliena[çc][ãa]o"
+    r"|reprises?(?=\s+(?:de\s+)?(?:f\.?c\.?p|sicav|opcv?m?|parts)\b)|cessions?|c[ée]d[ée]e?s?|d[ée]sinvestissement|disposal|disposed|enajenaci[óo]n|cessione|aliena[çc][ãa]o"
     r"|verkocht(?:en)?|verkopen|terugkoop|venda|resgates?|resgatad[oa]s?|salg|solgt|s[äa]lj|s[åa]lt|f[öo]rs[äa]ljning"
 )
 # `OrderCompra`: a capital letter begins a word that a page writes close to the one before it.

@@ -18,8 +18,11 @@ _MAX_PROSE = 110  # letters; a longer line without money is a sentence of the te
 _MAX_SENTENCE = 140  # letters of a line that may say which way a trade goes
 _NEXT_WORD = 6  # letters: `: ` or ` per ` between a label and its date
 _MIN_HEADS = 4  # cells or labels of a line from which on it is the head of a table
+_LABELS_OF_SHORT_HEAD = 2
+_WORDS_OF_SHORT_HEAD = 8
 _MAX_NUMBERS = 40  # of a line
 _MAX_ROWS_BELOW = 6  # of a table's head and its first row
+_MAX_ROWS_BELOW_HEADS = 2  # where columns are lost
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +121,9 @@ def _is_settlement_day(place: LabelPlace, dates: Sequence[DatePlace]) -> bool:
 
 def _find_label_places(text: str) -> Iterator[LabelPlace]:
     for match in find_labels(text):
-        if match.lastgroup == Label.TAX and _INCLUDING.search(text[max(0, match.start() - 30) : match.start()]):
-            continue  # `Brokerage incl. VAT`: that is a fee
+        before = text[max(0, match.start() - 30) : match.start()] if match.lastgroup == Label.TAX else ""
+        if _INCLUDING.search(before) or _BEFORE_OR_AFTER.search(before):
+            continue  # `Brokerage incl. VAT` is a fee, `to your debit before taxes` what was settled
         yield LabelPlace(Label(match.lastgroup or ""), match.start(), match.end())
 
 
@@ -132,6 +136,12 @@ def _find_dates(text: str, day_first: bool | None) -> Iterator[DatePlace]:
 
 _INCLUDING = re.compile(
     r"\b(?:inc|incl|inkl|including|inklusive|inclus\w*|comprensiv\w*|enthalten\w*|inclu[ií]\w*)\.?\s*(?:\d{1,2}(?:[.,]\d)?\s?%\s*)?$",
+    re.IGNORECASE,
+)
+
+
+_BEFORE_OR_AFTER = re.compile(
+    r"\b(?:vor|nach|before|after|avant|apr[èe]s|antes\s+de|despu[ée]s\s+de|prima\s+(?:del?l?[ea]|di)|dopo|voor|antes\s+d[eo]s?)\s+$",
     re.IGNORECASE,
 )
 
@@ -167,7 +177,7 @@ def list_dates_at(lines: Sequence[ReadLine], line: ReadLine, place: LabelPlace) 
     if behind := [found.date for found in line.dates if place.end <= found.start < end]:
         return behind
     dated = [other for other in line.labels if other.label in _DATED]
-    is_head = len(line.labels) >= _MIN_HEADS or len(dated) > 1
+    is_head = _is_head(line) or len(dated) > 1
     is_head = is_head or not re.search(r"\w", list_words_behind(line, place))
     if line.dates or line.numbers or not is_head:
         return []
@@ -187,6 +197,12 @@ def _list_dates_below(lines: Sequence[ReadLine], line: ReadLine, place: LabelPla
         if len(below.source.cells) == 1 or _is_below(line, place, below, nearest):
             return [nearest.date]
     return []
+
+
+def _is_head(line: ReadLine) -> bool:
+    """Of a table: many labels, or two and few words besides."""
+    is_short = len(line.labels) >= _LABELS_OF_SHORT_HEAD and len(line.text.split()) <= _WORDS_OF_SHORT_HEAD
+    return len(line.labels) >= _MIN_HEADS or (is_short and not line.text.endswith("."))
 
 
 def _is_below(line: ReadLine, place: LabelPlace, below: ReadLine, found: DatePlace) -> bool:
@@ -228,7 +244,8 @@ def _list_numbers_below(lines: Sequence[ReadLine], line: ReadLine, place: LabelP
         for row in below:
             if len(row.numbers) == len(heads):
                 return [row.numbers[heads.index(place)]] if place in heads else []
-        return _list_column(line, place, below)
+        has_columns = len(line.source.cells) >= len(heads)
+        return _list_column(line, place, below) if has_columns else _list_by_ends(line, place, heads, below)
     is_alone = not re.search(r"\w", list_words_behind(line, place))
     if not is_alone or not below or not below[0].numbers or (below[0].labels and below[0].labels[0].start == 0):
         return []
@@ -247,6 +264,21 @@ def _list_column(line: ReadLine, place: LabelPlace, below: Sequence[ReadLine]) -
             if min(row.locate(number.end), right) - max(row.locate(number.start), left) > 0:
                 return [number]
     return []
+
+
+def _list_by_ends(
+    line: ReadLine, place: LabelPlace, heads: Sequence[LabelPlace], below: Sequence[ReadLine]
+) -> list[Number]:
+    """Where columns are lost and some of them are empty: the first head's and the last one's are the numbers at the
+    ends of a row of amounts, in which the others are looked for between them."""
+    for row in below[:_MAX_ROWS_BELOW_HEADS]:
+        numbers = row.numbers
+        if not 1 < len(numbers) < len(heads) or not all(number.is_money for number in numbers):
+            continue
+        if place in (heads[0], heads[-1]):
+            return [numbers[0 if place is heads[0] else -1]]
+        return _list_column(line, place, [replace(row, numbers=numbers[1:-1])])
+    return _list_column(line, place, below)
 
 
 def _list_lines_below(lines: Sequence[ReadLine], line: ReadLine) -> Iterator[ReadLine]:

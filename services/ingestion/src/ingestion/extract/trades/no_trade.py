@@ -14,11 +14,13 @@ from ingestion.extract.trades import labels
 from ingestion.extract.trades import no_trade_words as words
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import ReadLine, list_places, list_words_behind
+from ingestion.extract.trades.numbers import Number
 from ingestion.extract.trades.trade import TradeReading
 
 _HEAD_LINES = 40
 _MAX_TITLE = 90  # letters
 _MAX_LINE = 140  # letters of a line that may tell of a trade
+_MAX_INCOME = 60  # letters of a line
 _MAX_HEADING = 40  # letters of a cell that says what was done, and nothing else
 _MAX_WORDS = 5  # of a heading
 _ENOUGH = 2
@@ -34,6 +36,19 @@ def says_no_trade(page: Sequence[TextLine], lines: Sequence[ReadLine], readings:
     if not is_named and _count_fields_of_income(lines) < _ENOUGH:
         return False
     return not tells_of_trade(lines) and not is_read_as_trade(lines, readings)
+
+
+def names_income(lines: Sequence[ReadLine]) -> bool:
+    """Whether a short line names a dividend, interest or the like: that has a quantity and a rate as well."""
+    return any(
+        len(line.text) <= _MAX_INCOME
+        and (
+            words.INCOME.search(line.text)
+            or words.PER_SHARE.search(line.text)
+            or words.WITHOUT_INCOME_FROM.search(line.text)
+        )
+        for line in lines
+    )
 
 
 def tells_of_trade(lines: Sequence[ReadLine]) -> bool:
@@ -76,7 +91,9 @@ def _is_of_trade(line: ReadLine) -> bool:
         return True
     if labels.DIRECTION.search(line.text) is None or _is_total_of_nothing(line):
         return False
-    has_quantity = any(not number.is_money and not number.is_percent for number in line.numbers)
+    has_quantity = any(
+        not number.is_money and not number.is_percent and not _is_year(line, number) for number in line.numbers
+    )
     return (
         values.DATES.search(line.text) is not None
         or (has_quantity and not is_of_terms(line))
@@ -84,6 +101,12 @@ def _is_of_trade(line: ReadLine) -> bool:
         or kind_words.CONTRACT_NOTE_TITLE.search(line.text) is not None
         or any(_begins_with_side(cell, has_numbers=bool(line.numbers)) for cell in line.text.split("\t"))
     )
+
+
+def _is_year(line: ReadLine, number: Number) -> bool:
+    """`March 2026`."""
+    words = line.text[: number.start].split()
+    return bool(words) and words[-1].lower() in values.MONTH_NAMES
 
 
 def _begins_with_side(cell: str, *, has_numbers: bool) -> bool:

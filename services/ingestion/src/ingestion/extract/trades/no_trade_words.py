@@ -18,7 +18,7 @@ def _match_title(*patterns: str) -> re.Pattern[str]:
 
 
 _INCOME = (
-    r"(?:bar|schluss|zwischen)?dividenden?-?\s?(?:gutschrift|abrechnung|zahlung|mitteilung|anzeige|aussch[üu]ttung|avis)|dividende(?=\W*(?:vom\s|f[üu]r\s|\d|\Z))",
+    r"(?:bar|schluss|zwischen)?dividenden?-?\s?(?:gutschrift|abrechnung|zahlung|mitteilung|anzeige|aussch[üu]ttung|avis)|dividende(?=\W*(?:vom\s|f[üu]r\s|unsere?\s|ref|\d|\Z))",
     r"(?:ertrags?|ertr[äa]gnis|ertr[äa]ge)-?\s?(?:gutschrift|abrechnung|anzeige|aussch[üu]ttung|mitteilung|zahlung)|(?:fonds|ertrags?)?-?aussch[üu]ttungs?-?\s?(?:gutschrift|abrechnung|anzeige|mitteilung)|(?:abrechnung|gutschrift)\s+(?:der\s+|einer\s+|von\s+)?(?:dividenden?|aussch[üu]ttung|ertr[äa]ge\w{0,2}|zinsen|kupons?)|(?:fonds|ertrags?)?aussch[üu]ttung(?=\W*(?:vom\s|f[üu]r\s|\d|\Z))",
     r"(?:haben)?zins(?:en)?-?\s?(?:gutschrift|abrechnung|zahlung|mitteilung|ertr[äa]gen?|abschluss|bescheinigung|anzeige)|habenzinsen|(?:kupon|coupon)s?-?\s?(?:gutschrift|abrechnung|zahlung|einl[öo]sung)|vorabpauschale|kapitalr[üu]ckzahlung",
     r"(?:cash\s+)?dividends?\s+(?:payment|advice|notice|confirmation|credit|voucher|statement|received|paid)|(?:cash|income|fund|capital)\s+distribution|distribution\s+(?:notice|advice|payment|confirmation|statement)|income\s+(?:payment|advice|notice|distribution)|return\s+of\s+capital",

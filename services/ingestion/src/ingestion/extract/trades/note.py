@@ -32,16 +32,18 @@ from ingestion.extract.trades.no_trade import (
     is_of_terms,
     is_read_as_trade,
     may_book_trade,
+    names_income,
     says_no_trade,
     says_side_alone,
     tells_of_trade,
 )
 from ingestion.extract.trades.no_trade_words import LIKE_TRADE
 from ingestion.extract.trades.numbers import CURRENCIES
+from ingestion.extract.trades.plain_letters import restore_letters
 from ingestion.extract.trades.row_trades import read_row_trades
 from ingestion.extract.trades.rows import find_product_rows
 from ingestion.extract.trades.security import find_account, find_account_name, list_isins
-from ingestion.extract.trades.side_and_dates import SHORT_DATE
+from ingestion.extract.trades.side_and_dates import SHORT_DATE, find_direction
 from ingestion.extract.trades.trade import SharedFacts, TradeReading, read_trade
 from mailroom_common.parser import JSON
 
@@ -105,7 +107,7 @@ def _parse_transcript(content: bytes) -> Transcript:
 
 
 def read_note(text: Sequence[TextLine]) -> NoteReading:
-    page = cut_lines(text[:MAX_LINES])
+    page = restore_letters(cut_lines(text[:MAX_LINES]))
     day_first = _determine_day_first(page)
     lines, other_groups = read_lines(page, day_first)
     reading = _read_lines(page, lines, is_cut=len(text) > MAX_LINES)
@@ -145,7 +147,39 @@ def _read_trades(lines: Sequence[ReadLine], shared: SharedFacts, kind: DocumentK
     # The numbers of a whole statement have nothing to do with each other.
     if kind is DocumentKind.ACTIVITY_STATEMENT:
         return readings
+    if parts := _read_parts_of_securities(lines, shared):
+        return parts
     return [_choose_single(read_trade(lines, shared), readings)]
+
+
+def _read_parts_of_securities(lines: Sequence[ReadLine], shared: SharedFacts) -> list[TradeReading]:
+    """Of a document that says once what was done, `Purchases of funds`, and then lists securities: a trade for each.
+
+    None, unless each of them holds together by itself.
+    """
+    starts = [line.index for line in lines if _names_one_security(line)]
+    if not _SEVERAL <= len(starts) <= _MAX_TRADES or len(list_isins(lines)) != len(starts):
+        return []
+    direction, is_certain = find_direction(lines)
+    ends = [*(start - 1 for start in starts[1:]), len(lines)]  # the name stands above the number
+    parts = [lines[max(0, start - 1) : min(end, start + _MAX_BLOCK)] for start, end in zip(starts, ends, strict=True)]
+    if direction is None or any(map(names_income, parts)):
+        return []
+    readings = [read_trade(part, shared) for part in parts]
+    if not all(map(_is_solved, readings)):
+        return []
+    return [
+        replace(
+            reading,
+            trade=replace(reading.trade, direction=reading.trade.direction or direction),
+            is_direction_certain=reading.is_direction_certain or is_certain,
+        )
+        for reading in readings
+    ]
+
+
+def _names_one_security(line: ReadLine) -> bool:
+    return any(place.label is Label.ISIN for place in line.labels) and len(list_isins([line])) == 1
 
 
 def _find_note_inside(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading | None:

@@ -45,6 +45,7 @@ _MASKED = re.compile(
     r"|\b[A-Z]{2}\d{2}(?:\s?[A-Z0-9*X]{4}){2,8}(?:\s?[A-Z0-9*X]{1,4})?\b"  # IBAN
     r"|\b\d{1,2}:\d{2}(?::\d{2}(?:[.,:]\d{1,6})?)?(?:\s?(?:uhr|am|pm))?\b"  # a time
     r"|(?<![\d.,])\b\d{8,}/?\S*"  # an account's or order's number
+    r"|\(\d\)"  # a footnote
     r"|(?<=[^\W\d_]\s)\+\d(?=\s+[^\W\d_])",  # the mark of a footnote: `Price +1 Amount`
     re.IGNORECASE,
 )

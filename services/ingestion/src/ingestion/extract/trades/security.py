@@ -11,7 +11,8 @@ from ingestion.extract.trades import labels
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import LabelPlace, ReadLine, list_places, list_words_behind
 
-ISIN = re.compile(r"\b([A-Z]{2}[A-Z0-9]{9}\d)\b")
+# Its number has a digit besides the one that checks it: `ADRESSZEILE5` is none, though that digit is right.
+ISIN = re.compile(r"\b([A-Z]{2}(?=[A-Z]{0,9}\d[A-Z0-9]{0,8}\d\b)[A-Z0-9]{9}\d)\b")
 _GROUPED_ISIN = re.compile(r"[\W_]{0,8}([A-Z]{2}(?:[\s.-]?[A-Z0-9]){9}[\s.-]?\d)(?![A-Z0-9])")
 _PARTED_ISIN = re.compile(r"\b([A-Z]{2})\s([A-Z0-9]{9}\d)\b")
 
@@ -58,7 +59,7 @@ _VALOR = re.compile(r"\d{5,9}(?![\w.,'’])|\d{1,3}(?:['’ .]\d{3}){1,2}(?![\w.
 
 def find_wkn(lines: Sequence[ReadLine]) -> str | None:
     """Beside the ISIN where a table's head names both, or behind its label. In an ISIN of Germany it stands as well."""
-    found = _find_wkn_beside(lines) or _find_wkn_behind(lines)
+    found = _find_wkn_beside(lines) or _find_wkn_behind(lines) or _find_wkn_in_pair(lines) or _find_wkn_below(lines)
     isin = find_isin(lines)
     if found is not None and isin is not None and isin.startswith("DE000") and isin[5:11] != found:
         return None
@@ -87,6 +88,28 @@ def _find_wkn_beside(lines: Sequence[ReadLine]) -> str | None:
             if found := _WKN.search(re.sub(r"[()]", " ", beside)):
                 return found[0]
     return None
+
+
+def _find_wkn_in_pair(lines: Sequence[ReadLine]) -> str | None:
+    """`(DE0008404005/840400)`: a pair needs no label."""
+    found = {match[1] for line in lines for match in _PAIR.finditer(line.text)}
+    return found.pop() if len(found) == 1 else None
+
+
+def _find_wkn_below(lines: Sequence[ReadLine]) -> str | None:
+    """At the end of a row below a table's head that names it."""
+    for line, _ in list_places(lines, Label.WKN):
+        if line.numbers or re.search(r"\d", line.text):
+            continue
+        for row in lines[line.index - lines[0].index + 1 :][:_ROWS_OF_WKN]:
+            if (match := _AT_END.search(row.text)) is not None:
+                return match[1]
+    return None
+
+
+_ROWS_OF_WKN = 2
+_AT_END = re.compile(r"[^\W\d_]{2}.{0,80}\s((?=[A-Z0-9]*\d)[A-Z0-9]{6})\s*$")
+_PAIR = re.compile(r"\b[A-Z]{2}[A-Z0-9]{9}\d\s?/\s?((?=[A-Z]*\d)[A-Z0-9]{6})(?!\w)")
 
 
 _TICKER = re.compile(r"\W{0,3}([A-Z][A-Z0-9]{0,6})(?=\s)")
@@ -145,7 +168,7 @@ def _find_ticker_by_name(lines: Sequence[ReadLine]) -> str | None:
 _SYMBOL_BEHIND = re.compile(r"[A-Z][A-Z0-9]{0,6}(?=$|[\s.):])")
 _SYMBOL_ALONE = re.compile(r"[A-Z][A-Z0-9]{0,5}(?:\.[A-Z]{1,3})?")
 # A letter in brackets is a class of shares.
-_IN_BRACKETS = re.compile(r"\(([A-Z]{2,5})\)(?!\s*[:=])")
+_IN_BRACKETS = re.compile(r"(?<!%)(?<!%\s)\(([A-Z]{2,5})\)(?!\s*[:=])")
 _OF_ONE_WORD = frozenset({Label.QUANTITY, Label.DIRECTION, Label.ISIN})
 _MIN_HEADS = 3
 _ROWS_BELOW_HEAD = 2
@@ -158,20 +181,66 @@ _NO_TICKERS = frozenset(
 )
 
 
-def find_name(lines: Sequence[ReadLine]) -> str | None:
-    """Behind its label, else what stands in front of the security's numbers."""
+def find_name(lines: Sequence[ReadLine], row: ReadLine | None = None) -> str | None:
+    """Behind its label, else where a line says what was bought, else in front of the security's numbers, else in front
+    of the trade's numbers, in their row."""
     for line, place in list_places(lines, Label.NAME):
         words = list_words_behind(line, place)
         is_title = kind_words.CONTRACT_NOTE_TITLE.search(line.text) is not None
-        if not is_title and re.search(r"[^\W\d_]{3}", words) and len(words) > 4:
-            return words[:120]
+        if not is_title and _is_field(line, place) and _may_be_name(words):
+            return words[:_MAX_NAME]
+    for line in lines:
+        if match := _SAID_NAME.search(line.text[:_MAX_SAID]):
+            return match["name"][:_MAX_NAME].strip()
     for line in lines:
         if match := ISIN.search(line.text):
             front = line.text[: match.start()].strip(" ,(:-")
-            front = re.sub(r"^(?:ST|St[üu]ck|Stk)\s+[\d.,]+\s+", "", re.sub(rf"\s*{_WKN.pattern}$", "", front))
-            if re.search(r"[^\W\d_]{3}", front) and not any(place.start < match.start() for place in line.labels):
-                return front[:120].strip()
-    return None
+            front = _COUNTED.sub("", re.sub(rf"\s*{_WKN.pattern}$", "", front))
+            is_named = any(place.start < match.start() for place in line.labels)
+            if re.search(r"[^\W\d_]{3}", front) and not is_named and not _NUMBER_OF_SECURITY.fullmatch(front):
+                return front[:_MAX_NAME].strip()
+    return _find_name_in_row(row) if row is not None else None
+
+
+def _is_field(line: ReadLine, place: LabelPlace) -> bool:
+    """Whether a label stands where a field is named, and not within a sentence: at the beginning of its cell, or before
+    a colon; `Type of instrument: …` names another one."""
+    front = line.text[: place.start].rpartition("\t")[2]
+    has_colon = line.text[place.end :].lstrip().startswith(":")
+    return not front.strip(" ¢•*-") or (has_colon and _TYPE_OF.search(front) is None)
+
+
+def _may_be_name(words: str) -> bool:
+    """Not what a sentence goes on with, nor the other heads of a table."""
+    is_long = len(words) > _MIN_NAME and re.search(r"[^\W\d_]{3}", words) is not None
+    return is_long and not words.split()[0].islower() and _ONLY_HEADS.fullmatch(words) is None
+
+
+def _find_name_in_row(row: ReadLine) -> str | None:
+    front = row.text[: row.numbers[0].start].strip(" \t,(:-") if row.numbers else ""
+    if row.labels or row.dates or ISIN.search(front) or labels.DIRECTION.search(front):
+        return None
+    if re.search(r"[^\W\d_]{3}", front) is None:
+        return None
+    return " ".join(front.split())[:_MAX_NAME] if len(front) > _MIN_NAME else None
+
+
+_MIN_NAME = 4  # letters
+_MAX_NAME = 120
+_MAX_SAID = 160  # letters of a line that says what was bought
+_TYPE_OF = re.compile(r"\b(?:types?|tipo|soort|art|class|clase)\b[^:]{0,12}$", re.IGNORECASE)
+_ONLY_HEADS = re.compile(
+    r"(?:(?:d[ée]bits?|cr[ée]dits?|d[ée]bito|cr[ée]dito|debet|soll|haben|amount|montant|informations?|sur|l['’]ex[ée]cution)\W*)+",
+    re.IGNORECASE,
+)
+_NUMBER_OF_SECURITY = re.compile(r"\w{0,20}(?:code|nummer|number|nr|kenn\w*)\W*", re.IGNORECASE)
+_COUNTED = re.compile(r"^(?:ST|St[üu]ck|Stk)\s+[\d.,]+\s+")
+# `Aankoop van 395 HAVEN NV aan 38,32 EUR`
+_SAID_NAME = re.compile(
+    rf"{labels.DIRECTION.pattern}(?:\s+(?:of|van|von|de|di|af|av))?\s+\d[\d.,]{{0,20}}\s+(?P<name>[^\W\d_][^\t(]{{1,80}}?)\s(?:\([^()]{{1,20}}\)\s)?"
+    r"(?:at|aan|zu|à|a|al|till|til|por|@)\s[^\W\d_$€£]{0,3}[$€£]?\s?\d",
+    re.IGNORECASE,
+)
 
 
 REFERENCE = re.compile(r"(?:[A-Z]{1,3}\s)?(?=[\w./-]*\d)[\w./-]{3,40}")

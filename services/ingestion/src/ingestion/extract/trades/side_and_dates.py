@@ -86,7 +86,21 @@ def find_trade_date(lines: Sequence[ReadLine], year: int | None) -> tuple[date |
             return (first.date, True) if first.start <= 3 else (near.date, bool(is_beside))
         if (written := SHORT_DATE.match(line.text)) and year is not None:
             return _build_date(year, int(written[2]), int(written[1])), True
-    return _choose_other_date(lines)
+    in_row = _find_date_of_quantity(lines)
+    return (in_row, True) if in_row is not None else _choose_other_date(lines)
+
+
+def _find_date_of_quantity(lines: Sequence[ReadLine]) -> date | None:
+    """Of the row of a table that begins with heads for a date and a quantity: `Date  Quantity  Description`."""
+    for position, line in enumerate(lines):
+        is_head = not line.numbers and any(place.label is Label.QUANTITY for place in line.labels)
+        heads = lines[max(0, position - 1) : position + 1]  # in two lines, where they are long
+        if not is_head or not any(_DATE_HEAD.match(head.text) for head in heads):
+            continue
+        for row in lines[position + 1 : position + 1 + _ROWS_BELOW_HEAD]:
+            if row.dates and row.numbers and row.dates[0].start == 0:
+                return row.dates[0].date
+    return None
 
 
 def _choose_other_date(lines: Sequence[ReadLine]) -> tuple[date | None, bool]:
@@ -106,6 +120,8 @@ def _choose_other_date(lines: Sequence[ReadLine]) -> tuple[date | None, bool]:
     common = Counter(found for found, _ in rest).most_common(2)
     if not common or (len(common) > 1 and common[0][1] == common[1][1]):
         return None, False
+    if len(common) == 1 and _is_day_of_order(lines, common[0][0]):
+        return common[0][0], True
     has_time = any(_has_time_beside(line, lines) for _, line in rest)
     is_certain = has_time or _is_usual_before(common[0], settlement)
     return common[0][0], len(common) == 1 and is_certain
@@ -129,6 +145,19 @@ def _is_usual_before(common: tuple[date, int], settlement: Collection[date]) -> 
     return times > 1 and len(settlement) == 1 and usual in settlement and day.weekday() <= _FRIDAY
 
 
+def _is_day_of_order(lines: Sequence[ReadLine], day: date) -> bool:
+    """Ordered and reported on one day, as done: so it was done on that day."""
+    ordered = [found.date for line in lines for found in line.dates if _ORDERED_ON.search(line.text, 0, found.start)]
+    return bool(ordered) and set(ordered) == {day} and any(_DONE.search(line.text) for line in lines)
+
+
+_DONE = re.compile(
+    r"\b(?:wir\s+haben|haben\s+wir|ausgef[üu]hrt|we\s+have|executed|nous\s+avons|ex[ée]cut[ée]e?|abbiamo|eseguit[oa]|hemos|ejecutad[oa]"
+    r"|hebben\s+wij|wij\s+hebben|uitgevoerd|executad[oa])\b",
+    re.IGNORECASE,
+)
+_DATE_HEAD = re.compile(r"\W{0,3}(?:date|datum|data|fecha|dato|dag)\b(?![^\t]{0,3}:)(?!.{0,20}\d)", re.IGNORECASE)
+_ROWS_BELOW_HEAD = 3
 _PRINTED = re.compile(
     r"\b(?:erstellt|gedruckt|printed|generated|created|issued|[ée]dit[ée]|imprim|emitid|stampat|generato|afgedrukt|auftrag|order)",
     re.IGNORECASE,
@@ -140,7 +169,7 @@ _ORDERED_ON = re.compile(
     re.IGNORECASE,
 )
 _BOOKED_ON = re.compile(
-    r"\b(?:buchungs?-?(?:datum|tag)|(?:booking|posting)\s+date|booked\s+on|fecha\s+(?:de\s+)?(?:contable|contabilizaci[óo]n)"
+    r"\b(?:buchungs?-?(?:datum|tag)|abrechnungs-?tag|(?:booking|posting)\s+date|booked\s+on|fecha\s+(?:de\s+)?(?:contable|contabilizaci[óo]n)"
     r"|data\s+(?:contabile|di\s+contabilizzazione)|data\s+(?:de\s+|do\s+)?(?:lan[çc]amento|movimento)|bogf[øo]ringsdato|date\s+(?:de\s+)?comptabilisation|boekings?datum)\W{0,4}$",
     re.IGNORECASE,
 )

@@ -118,6 +118,12 @@ def _list_products(candidates: Candidates) -> Iterator[Product]:
     prices = candidates.prices[:_MAX_CANDIDATES]
     yield from _multiply(candidates, quantities, prices, _LABELLED)
     others = tuple(number for number in candidates.others[:_MAX_NUMBERS] if number not in prices)
+    if quantities and prices and candidates.gross:
+        # What a label calls the price may be none: then one with a currency makes exactly the gross amount.
+        exact = replace(candidates, settled=(), exchange_rates=(), others=())
+        for price in others:
+            if price.currency is not None and price not in candidates.gross and price not in candidates.settled:
+                yield from _multiply(exact, quantities, (price,), 0)
     if not prices:
         for price in others:
             yield from _multiply(candidates, quantities, (price,), int(price.currency is not None))
@@ -345,7 +351,9 @@ def _find_proven(
         by_row = _explain_by_row(candidates, gross, direction) if not is_converted and not named else None
         if by_row is not None:
             return by_row
-        for numbers in (named, candidates.weakly_settled, candidates.others[:_MAX_NUMBERS]):
+        factors_named = {id(number) for number in (*candidates.quantities, *candidates.prices)}
+        others = [number for number in candidates.others[:_MAX_NUMBERS] if id(number) not in factors_named]
+        for numbers in (named, candidates.weakly_settled, others):
             is_named = numbers is named or numbers is candidates.weakly_settled
             for number in numbers:
                 if (
@@ -400,7 +408,8 @@ def _explain(
     signs = (1, -1) if direction is None else (direction.sign_of_costs,)
     for sign in signs:
         # Costs may be larger than what was sold: then the difference is paid.
-        for difference in ((settled - gross) * sign, gross + settled if sign < 0 else Decimal(-1)):
+        differences = ((settled - gross) * sign, gross + settled) if sign < 0 else (settled - gross,)
+        for difference in differences:
             if difference > 0 and (exact := costs.find_summands(difference, Decimal(0))) is not None:
                 return exact
             if abs(difference) <= min(slack, max(_CENT, gross / 1000)):

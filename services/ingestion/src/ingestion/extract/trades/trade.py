@@ -82,6 +82,9 @@ def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
     product, has_unexplained_rows = _choose_product(lines, candidates, direction)
     if product is not None and product.gross is not None:
         candidates = add_unnamed_costs(candidates, lines, product.gross)
+    if product is not None:
+        # In a row that begins with what was paid, the price is nothing that was.
+        candidates = replace(candidates, settled=tuple(n for n in candidates.settled if n is not product.price))
     gross = product.gross_value if product else _choose_gross(candidates, direction)
     settlement: Settlement | None = None
     if gross is not None:
@@ -100,7 +103,7 @@ def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
         isin=find_isin(lines),
         wkn=find_wkn(lines),
         ticker=find_ticker(lines, has_ticker_column=shared.has_ticker_column),
-        security_name=find_name(lines),
+        security_name=find_name(lines, _find_row(lines, product)),
         reference=find_words(lines, Label.REFERENCE, REFERENCE),
         account=shared.account,
         account_name=shared.account_name,
@@ -114,6 +117,13 @@ def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
         settlement = replace(settlement, fees=None, taxes=None)  # some are listed, or none, and others were paid
     trade = _add_amounts(trade, candidates, product, gross, settlement, shared)
     return TradeReading(trade, is_product_proven, is_proven, is_date_certain, is_direction_certain)
+
+
+def _find_row(lines: Sequence[ReadLine], product: Product | None) -> ReadLine | None:
+    """The row of a table in which price and amount of the trade stand."""
+    if product is None or product.gross is None or product.gross.line != product.price.line:
+        return None
+    return lines[product.price.line - lines[0].index]
 
 
 def _get_price(product: Product, lines: Sequence[ReadLine]) -> Decimal:
@@ -148,9 +158,11 @@ def _choose_product(
     An order that was filled in parts has a row for each: the trade is their sum, which a total or a label says.
     """
     product = find_product(candidates, direction)
-    if product is not None and not product.is_labelled and (rows := find_product_rows(lines[:_ROWS_OF_ANCHOR])):
+    quantities = {id(number) for number in candidates.quantities}
+    first_lines = lines[:_ROWS_OF_ANCHOR]
+    if product is not None and not product.is_labelled and (rows := find_product_rows(first_lines, quantities)):
         product = build_product(rows[:1])
-    rows = _drop_conversions(find_product_rows(lines, {id(number) for number in candidates.quantities}), candidates)
+    rows = _drop_conversions(find_product_rows(lines, quantities), candidates)
     parts = drop_total(rows)
     distinct = {(row.quantity, row.price, row.amount) for row in parts}
     if len(distinct) < 2 and len(parts) == len(rows):
@@ -203,7 +215,7 @@ def _add_amounts(
         taxes=_round(settlement.taxes) if settlement.taxes is not None else None,
         accrued_interest=_round(settlement.interest) if settlement.interest else None,
         foreign_currency=foreign,
-        foreign_gross_amount=_round(product.amount) if product is not None and foreign else None,
+        foreign_gross_amount=_round(_get_foreign_gross(product, foreign)) if product is not None and foreign else None,
     )
 
 
@@ -213,6 +225,12 @@ def _get_price_currency(product: Product | None, candidates: Candidates) -> str 
         return _POUND if product.price.currency == PENNY else product.price.currency
     gross = product.gross if product is not None and not product.is_foreign else next(iter(candidates.gross), None)
     return gross.currency if gross is not None else None
+
+
+def _get_foreign_gross(product: Product, foreign: str) -> Decimal:
+    """As it is printed, where it is: quantity and price were rounded."""
+    is_printed = not product.is_foreign and product.gross is not None and product.gross.currency == foreign
+    return product.gross_value if is_printed else product.amount
 
 
 def _get_gross_currency(product: Product | None, candidates: Candidates) -> str | None:

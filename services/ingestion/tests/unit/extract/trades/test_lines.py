@@ -19,6 +19,11 @@ def test_a_number_in_front_of_its_unit_is_the_quantity_and_none_behind_the_unit(
     assert [str(number.value) for number in quantities] == ["4250"]
 
 
+def test_a_unit_with_a_colon_is_a_label_of_what_stands_behind_it() -> None:
+    quantities = gather_candidates(given("EUR 400,00 20,500000 Anteilumsatz: 19,512")).quantities
+    assert [str(number.value) for number in quantities] == ["19.512"]
+
+
 def test_a_label_speaks_over_the_label_of_a_date_to_the_amount_behind_it() -> None:
     settled = gather_candidates(given("Total due  Value date 19/01/2026  GBP 209.95")).settled
     assert [str(number.value) for number in settled] == ["209.95"]
@@ -27,3 +32,24 @@ def test_a_label_speaks_over_the_label_of_a_date_to_the_amount_behind_it() -> No
 def test_what_was_set_off_is_no_tax() -> None:
     lines = given("Bemessungsgrundlage Kapitalertragsteuer 510,00 EUR", "Kapitalertragsteuer 125,00 EUR")
     assert [str(number.value) for number in gather_candidates(lines).taxes] == ["125.00"]
+
+
+def test_before_taxes_is_no_tax() -> None:
+    found = gather_candidates(given("Zu Ihren Lasten vor Steuern EUR 209,95", "Belastung (vor Steuern) EUR 210,50"))
+    assert [str(number.value) for number in found.settled] == ["209.95", "210.50"]
+    assert found.taxes == ()
+
+
+def test_a_footnote_is_no_amount() -> None:
+    assert gather_candidates(given("Bisher angerechnete Steuer in EUR (4)")).taxes == ()
+
+
+def test_two_currencies_name_a_rate_and_not_what_it_leads_to() -> None:
+    rates = gather_candidates(given("Change EUR/CHF 1.241652 CHF -92'031.25")).exchange_rates
+    assert [str(number.value) for number in rates] == ["1.241652"]
+
+
+def test_the_interest_of_a_bond_is_no_fee() -> None:
+    found = gather_candidates(given("Kurswert 1.126,29 EUR", "Zinsbetrag : 1,25 EUR", "Endbetrag 1.127,54 EUR"))
+    assert [str(number.value) for number in found.interests] == ["1.25"]
+    assert found.unnamed_fees == ()

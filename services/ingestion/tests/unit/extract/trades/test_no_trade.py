@@ -121,6 +121,13 @@ def test_what_is_held_on_the_day_of_a_valuation_is_no_trade() -> None:
     assert has_trades(f"Account statement{rows}")
 
 
+def test_a_dividend_of_a_number_is_no_trade() -> None:
+    assert not has_trades(
+        "TRANSAKTIONSBELEG\nDividende Unsere Referenz: 32484929\nGB00BN7SWP63\nAnzahl 350\nDividende 0.08 USD\n"
+        "Betrag USD 28.00\nQuellensteuer 15.00% (US) USD 4.20\nTotal USD 23.80\nAusführungsdatum 19.06.2026"
+    )
+
+
 NOTE_BELOW_A_STATEMENT_TITLE = (
     "Portfolio Summary\nAccount 123-4567\nYou bought\nALLIANZ SE\nISIN DE0008404005\nQuantity 10\nPrice 20.50 EUR\n"
     "Amount 205.00 EUR\nTrade date 15/01/2026"
@@ -164,7 +171,7 @@ Posting date 01-May-2026
 Net amount 3.32 USD
 """
 COUPONS = """
-COUPONS REMBOURSEMENTS
+COUPONS REMBOURSEMENTS : MARS 2026
 15/02/2026 248 HOULE (LU0378449770) 40,33 12,09 28,24
 REMBOURSEMENTS : BRUTS GLOBAUX 0,00 EUR
 """

@@ -200,3 +200,26 @@ def test_a_trade_that_was_read_off_a_picture_with_doubt_is_for_a_person() -> Non
         (None, "trade-rules/3"),
         ("ocr_uncertain", "ocr+trade-rules/3"),
     ]
+
+
+FUND_PURCHASES = """
+Käufe von Fonds
+Auszug vom 18.05.2026
+Bezeichnung: Musterfonds Umwelt
+ISIN: DE0008404005  Auftragsnummer: 8103-1017
+Abrechnungstag: 18.05.2026
+=Abrechnungsbetrag EUR 400,00 EUR 20,500000 Anteilumsatz: 19,512
+Bezeichnung: Musterfonds Technik
+ISIN: LU0378449770  Auftragsnummer: 8103-3945
+Abrechnungstag: 18.05.2026
+=Abrechnungsbetrag EUR 600,00 EUR 494,260000 Anteilumsatz: 1,214
+Der Betrag wird am 20.05.2026 eingezogen.
+"""
+
+
+def test_a_document_that_says_once_what_was_done_has_a_trade_for_each_security() -> None:
+    trades = [found.trade.to_json() for found in read(FUND_PURCHASES).trades]
+    assert [(trade["direction"], trade["isin"], trade["quantity"], trade["settled_amount"]) for trade in trades] == [
+        ("buy", "DE0008404005", "19.512", "400.00"),
+        ("buy", "LU0378449770", "1.214", "600.00"),
+    ]

@@ -52,6 +52,27 @@ def test_the_reference_is_the_number_of_the_note_or_the_order_and_not_that_of_th
     assert read_only(f"{lines}\n{GERMAN.strip()}")["reference"] == reference
 
 
+def test_a_word_with_a_number_behind_it_is_no_security_whatever_it_checks() -> None:
+    assert read_only(f"ADRESSZEILE5=Musterweg 1\n{GERMAN.strip()}")["isin"] == "DE0008404005"
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "Bezeichnung\nALLIANZ SE NA O.N. (FR0000120578/920657)",
+        "Bezeichnung  Wertpapierkennnummer/ISIN\nSANTE S.A. 920657\nACTIONS FR0000120578",
+    ],
+)
+def test_the_national_number_stands_in_a_pair_or_at_the_end_of_a_row_below_its_head(rows: str) -> None:
+    text = GERMAN.replace("Bezeichnung WKN ISIN\nALLIANZ SE NA O.N. 840400 DE0008404005", rows)
+    assert read_only(text)["wkn"] == "920657"
+
+
+def test_the_country_of_a_tax_is_no_symbol() -> None:
+    text = ENGLISH.replace("ISIN: DE0008404005", "Withholding tax 15.00% (US) 0.00")
+    assert read_only(text)["ticker"] is None
+
+
 SYMBOLS = """
 Trade confirmation
 WE HAVE SOLD ON YOUR ACCOUNT
@@ -102,3 +123,21 @@ COURTAGE : 0,99
 
 def test_what_follows_a_trade_in_a_statement_does_not_hide_its_security() -> None:
     assert [found.trade.isin for found in read(WITH_A_TAX).trades] == ["FR0000120271", "NL0000395903"]
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("This stock is not listed on an exchange", None),
+        ("HARBOUR STOCK PLAN SERVICES, LLC", None),
+        ("Type of instrument: Shares", None),
+        ("Security  Debit Credit", None),
+        ("Waardecode LU0378449770", None),
+        ("Bought 10 Arno Global Fund (LU) at EUR 20.50", "Arno Global Fund"),
+        ("Position Quantity Price Amount\nArno Global Fund 10 20.50 EUR 205.00 EUR", "Arno Global Fund"),
+        ("Registered: no. Security: Arno Global Fund", "Arno Global Fund"),
+    ],
+)
+def test_a_name_is_a_field_and_no_word_of_a_sentence(line: str, name: str | None) -> None:
+    text = ENGLISH.replace("Investment name: Allianz SE\nISIN: DE0008404005", line).replace("You have PURCHASED\n", "")
+    assert read_only(text)["security_name"] == name

@@ -56,6 +56,20 @@ def test_a_long_row_of_a_table_may_say_the_side_and_a_long_sentence_may_not() ->
     assert read_only(text.format(" ".join(words)))["direction"] is None
 
 
+def test_what_was_ordered_and_reported_as_done_on_one_day_was_done_on_it() -> None:
+    text = GERMAN.replace("Kauf am 15.01.2026 um 08:13:35", "Börsentransaktion: Kauf  Unsere Referenz 4711001\n{}")
+    done = "Gemäss Ihrem Kaufauftrag vom 15.01.2026 haben wir verbucht:\nBern, 15.01.2026"
+    assert (read_only(text.format(done))["trade_date"], read(text.format(done)).confidence) == ("2026-01-15", 0.97)
+    later = done.replace("Bern, 15", "Bern, 16")
+    assert read(text.format(later)).confidence < 0.9
+
+
+def test_the_days_of_a_short_head_stand_below_it() -> None:
+    text = GERMAN.replace("Kauf am 15.01.2026 um 08:13:35", "Kauf\nZum Kurs von  Ausführungstag  Ort\n15.01.2026\nWien")
+    assert read_only(text)["trade_date"] == "2026-01-15"
+    assert read(text).confidence >= 0.9
+
+
 PROGRESS = """
 Nota informativa per l'ordine 7714
 Tipo di operazione: Acquisto
@@ -122,3 +136,14 @@ def test_the_only_day_is_that_of_the_trade_by_a_time_below_it_or_by_when_it_is_s
 def test_the_time_of_a_trade_is_not_that_of_its_order() -> None:
     text = ENGLISH.replace("Execution date/time", "Order created at: 15 Jan 2026 07:30:00\nExecution date/time")
     assert read_only(text)["trade_time"] == "08:13:35"
+
+
+def test_the_day_of_a_row_below_heads_for_a_date_and_a_quantity_is_that_of_the_trade() -> None:
+    heads = "Date Quantité Informations sur la valeur\n30/05/2026 10 HOULE FONDS C"
+    text = f"Lyon, le 31/05/2026\nREPRISE F.C.P.\n{heads}\nCode ISIN LU0378449770\nValeur liquidative : 20,50 EUR"
+    amounts = (
+        "Montant brut Droits de sortie Frais H.T. T.V.A. Montant net au crédit\n205,00 EUR 0,00 EUR 0,00 EUR 205,00 EUR"
+    )
+    trade = read_only(f"{text}\n{amounts}")
+    assert (trade["trade_date"], trade["direction"]) == ("2026-05-30", "sell")
+    assert (trade["gross_amount"], trade["settled_amount"], trade["taxes"]) == ("205.00", "205.00", "0.00")

@@ -122,3 +122,32 @@ def test_a_price_without_a_sign_may_be_a_percentage_or_pence_where_a_label_names
     product = find_product(candidates(quantities="2500", prices="68.42", gross="1,710.50"))
     assert product is not None
     assert product.gross_value == Decimal("1710.50")
+
+
+def test_a_large_amount_in_another_currency_is_not_proven_by_its_size() -> None:
+    settlement = find_settlement(
+        candidates(settled="CHF 92658.45", exchange_rates="1.241652", fees="CHF 489.15", taxes="CHF 138.05"),
+        Decimal(74120),
+        "EUR",
+        Direction.BUY,
+    )
+    assert settlement is not None
+    assert (settlement.is_proven, settlement.gross) == (True, Decimal("92031.25"))
+    assert (settlement.fees, settlement.taxes) == (Decimal("489.15"), Decimal("138.05"))
+
+
+def test_the_price_is_not_what_was_settled_however_little_that_is() -> None:
+    settlement = find_settlement(
+        candidates(quantities="4000", prices="EUR 0.001", gross="EUR 4.00", fees="EUR 3.99", others="EUR 0.01"),
+        Decimal("4.00"),
+        "EUR",
+        Direction.SELL,
+    )
+    assert settlement is not None
+    assert (settlement.is_proven, settlement.value) == (True, Decimal("0.01"))
+
+
+def test_where_what_a_label_calls_the_price_makes_nothing_another_amount_may() -> None:
+    product = find_product(candidates(quantities="22", prices="4 8", gross="EUR 1547.26", others="EUR 70.33"))
+    assert product is not None
+    assert product.price_value == Decimal("70.33")
