@@ -31,7 +31,8 @@ class Direction(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trade:
     """`gross_amount` is quantity × price in `currency`, in which the trade was settled; where the price is in another
-    one, `foreign_currency` and `foreign_gross_amount` say so. `fees` and `taxes` are sums of what the note lists.
+    one, `foreign_currency` and `foreign_gross_amount` say so. `fees` and `taxes` are sums of what the note lists, what
+    is given back with a minus; what a supervisor takes (`SEC fee`) is a fee.
 
     `is_cancellation`: the note takes this trade back.
     """
