@@ -13,6 +13,7 @@ from ingestion.extract.trades.numbers import CURRENCIES
 from ingestion.extract.trades.rows import ProductRow, are_trades, drop_total, explain_by_row, find_product_rows
 from ingestion.extract.trades.security import ISIN, find_isin, list_isins
 from ingestion.extract.trades.side_and_dates import find_direction, is_cancellation
+from ingestion.extract.trades.solver import find_product
 from ingestion.extract.trades.trade import SharedFacts, TradeReading
 
 _MIN_HEADS = 3  # labels of a table's head
@@ -28,6 +29,9 @@ def read_row_trades(lines: Sequence[ReadLine], shared: SharedFacts) -> list[Trad
     rows = drop_total(find_product_rows(lines, {id(number) for number in candidates.quantities}))
     rows = _drop_settlements(rows, lines)
     direction, is_direction_certain = find_direction(lines)
+    product = find_product(candidates, direction)
+    if product is not None and product.is_labelled and product.quantity not in {row.quantity for row in rows}:
+        return []  # the fields of one trade stand elsewhere: the rows are what it cost, or how it was converted
     if not are_trades(rows) or (direction is None and not _have_signs(rows)):
         return []
     has_costs = any(number.value for number in (*candidates.fees, *candidates.taxes, *candidates.interests))

@@ -40,6 +40,7 @@ class Candidates:
     fees: tuple[Number, ...]
     taxes: tuple[Number, ...]
     interests: tuple[Number, ...]
+    discounts: tuple[Number, ...]
     exchange_rates: tuple[Number, ...]
     others: tuple[Number, ...]
     unnamed_fees: tuple[Number, ...] = ()
@@ -427,10 +428,11 @@ class CostSums:
     """
 
     def __init__(self, candidates: Candidates, currency: str | None, factor: Decimal) -> None:
-        kinds = (candidates.fees, candidates.taxes, candidates.interests)
+        kinds = ((candidates.fees, 0, 1), (candidates.taxes, 1, 1), (candidates.interests, 2, 1))
+        signed = (*kinds, (candidates.discounts, 0, -1))
         costs = [
-            (number.value * factor if number.currency == currency else number.value, kind)
-            for kind, numbers in enumerate(kinds)
+            (number.value * sign * (factor if number.currency == currency else 1), kind)
+            for numbers, kind, sign in signed
             for number in numbers
             if number.value
         ][:_MAX_COSTS]

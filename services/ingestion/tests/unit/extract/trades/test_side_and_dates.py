@@ -147,3 +147,11 @@ def test_the_day_of_a_row_below_heads_for_a_date_and_a_quantity_is_that_of_the_t
     trade = read_only(f"{text}\n{amounts}")
     assert (trade["trade_date"], trade["direction"]) == ("2026-05-30", "sell")
     assert (trade["gross_amount"], trade["settled_amount"], trade["taxes"]) == ("205.00", "205.00", "0.00")
+
+
+def test_a_day_that_a_fund_was_priced_on_before_leaves_the_day_uncertain() -> None:
+    text = GERMAN.replace(
+        "Kauf am 15.01.2026 um 08:13:35", "15.01.2026: Kauf aus Sparplan\nAbrechnungsdatum {}.01.2026"
+    )
+    assert read(text.format(14)).confidence < 0.9
+    assert read(text.format(15)).confidence >= 0.9

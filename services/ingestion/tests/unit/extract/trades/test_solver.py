@@ -12,8 +12,8 @@ def given(text: str) -> tuple[Number, ...]:
 
 
 def candidates(**texts: str) -> Candidates:
-    names = ("quantities", "prices", "gross", "settled", "weakly_settled", "fees", "taxes", "interests", "unnamed_fees")
-    named = {name: given(texts.get(name, "")) for name in (*names, "exchange_rates", "others")}
+    names = ("quantities", "prices", "gross", "settled", "weakly_settled", "fees", "taxes", "interests", "discounts")
+    named = {name: given(texts.get(name, "")) for name in (*names, "unnamed_fees", "exchange_rates", "others")}
     every = tuple(number for numbers in named.values() for number in numbers)
     return Candidates(**{**named, "others": every})
 
@@ -151,3 +151,14 @@ def test_where_what_a_label_calls_the_price_makes_nothing_another_amount_may() -
     product = find_product(candidates(quantities="22", prices="4 8", gross="EUR 1547.26", others="EUR 70.33"))
     assert product is not None
     assert product.price_value == Decimal("70.33")
+
+
+def test_what_a_bank_takes_off_its_fee_lowers_the_fees() -> None:
+    settlement = find_settlement(
+        candidates(settled="USD 214.90", fees="USD 12.00", taxes="USD 0.90", discounts="USD 3.00"),
+        Decimal(205),
+        "USD",
+        Direction.BUY,
+    )
+    assert settlement is not None
+    assert (settlement.is_proven, settlement.fees, settlement.taxes) == (True, Decimal("9.00"), Decimal("0.90"))
