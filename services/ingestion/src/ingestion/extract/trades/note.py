@@ -42,7 +42,7 @@ from ingestion.extract.trades.numbers import CURRENCIES
 from ingestion.extract.trades.plain_letters import restore_letters
 from ingestion.extract.trades.row_trades import read_row_trades
 from ingestion.extract.trades.rows import find_product_rows
-from ingestion.extract.trades.security import find_account, find_account_name, list_isins
+from ingestion.extract.trades.security import find_account, find_account_name, list_isins, list_other_isins
 from ingestion.extract.trades.side_and_dates import SHORT_DATE, find_direction
 from ingestion.extract.trades.trade import SharedFacts, TradeReading, read_trade
 from mailroom_common.parser import JSON
@@ -307,7 +307,8 @@ _DOLLARS = re.compile(r"\b(?:USD|AUD|CAD|NZD|HKD|SGD)\b|US\$")
 def _find_doubts(readings: Sequence[TradeReading], lines: Sequence[ReadLine]) -> list[str]:
     """What the document says that the trades do not account for."""
     named = {reading.trade.isin for reading in readings}
-    unread = [number for number in list_isins(lines) if number not in named]
+    others = {number for line in lines for number in list_other_isins(line)}
+    unread = [number for number in list_isins(lines) if number not in named and number not in others]
     return ["trades"] if unread and len(readings) < len(list_isins(lines)) else []
 
 

@@ -64,3 +64,8 @@ def test_a_discount_is_one_where_its_line_begins_with_it() -> None:
 def test_other_costs_are_fees_where_an_amount_stands_behind_the_word() -> None:
     assert [str(number.value) for number in gather_candidates(given("Diverse USD -7.34")).fees] == ["7.34"]
     assert gather_candidates(given("Diverse Wertpapiere im Wert von 7.34")).fees == ()
+
+
+def test_an_amount_behind_the_number_of_an_account_is_none_of_its_digits() -> None:
+    settled = gather_candidates(given("Zu Gunsten IBAN AT27 3284 2000 0011 1111 36.115,76 EUR")).settled
+    assert [str(number.value) for number in settled] == ["36115.76"]

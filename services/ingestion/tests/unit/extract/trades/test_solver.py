@@ -162,3 +162,20 @@ def test_what_a_bank_takes_off_its_fee_lowers_the_fees() -> None:
     )
     assert settlement is not None
     assert (settlement.is_proven, settlement.fees, settlement.taxes) == (True, Decimal("9.00"), Decimal("0.90"))
+
+
+def test_a_step_in_the_currency_of_the_price_is_not_what_was_settled_in_another_one() -> None:
+    settlement = find_settlement(
+        candidates(
+            settled="EUR 3096.85",
+            taxes="AUD 254.10",
+            fees="EUR 29.36",
+            exchange_rates="1.5181",
+            others="AUD 4745.90 EUR 3126.21",
+        ),
+        Decimal(5000),
+        "AUD",
+        Direction.SELL,
+    )
+    assert settlement is not None
+    assert (settlement.value, settlement.is_proven, settlement.fees) == (Decimal("3096.85"), True, Decimal("29.36"))
