@@ -5,7 +5,7 @@ A number keeps all its readings, the likeliest first; arithmetic chooses.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -192,7 +192,3 @@ def _name_currency(written: str | None) -> str | None:
     if written is None:
         return None
     return written if re.fullmatch(_CODES, written) else _SYMBOLS.get(written.lower())
-
-
-def list_values(numbers: Sequence[Number]) -> list[Decimal]:
-    return [reading for number in numbers for reading in number.readings]
