@@ -49,12 +49,19 @@ _SIGNS = frozenset(
 )
 _ENOUGH_SIGNS = 2
 # The page calls it the seller; or begins with the name, and has its tax number and no other, or says who the customer
-# is, who is another.
+# is, who is another; or its letter head has the name of who holds the account.
 _CERTAIN = (
     frozenset({"named"}),
     frozenset({"top", "number", "only number"}),
     frozenset({"top", "company", "other customer"}),
+    frozenset({"letter head", "holder"}),
 )
+# A customer has a legal form, a tax number and a domain too, and stands in an envelope's window, which begins 4 cm
+# below the edge. So there must be a place or a sign that no customer has.
+_NO_CUSTOMERS = frozenset(
+    {"letter head", "foot", "label", "named", "sender line", "holder", "imprint", "domain in foot", "other customer"}
+)
+_LETTER_HEAD = 110.0  # points
 # `From` and `Remit to` name stations and branches too.
 _NO_NAMING = re.compile(r"^\W*(?:from|remit|service)\b", re.IGNORECASE)
 
@@ -82,6 +89,8 @@ class Supplier:
     def is_certain(self) -> bool:
         """Whether two signs agree: of one alone nobody knows whether it is a slogan's, a customer's or a partner's."""
         signs = self.reasons & _SIGNS
+        if not self.reasons & _NO_CUSTOMERS:
+            return False
         if "number" in signs:
             signs -= {"column"}  # the same number
         return len(signs) >= _ENOUGH_SIGNS or any(some <= self.reasons for some in _CERTAIN)
@@ -251,6 +260,8 @@ def _score_candidate(
         candidate.add_reason("domain", 0.0)
     if index < 3 and line.page == page[0].page:
         candidate.add_reason("top", 1.0)
+    if line.top < _LETTER_HEAD and line.page == page[0].page:
+        candidate.add_reason("letter head", 0.0)
     if line.page in (page[0].page, last_page) and index > len(page) * _FOOT:
         candidate.add_reason("foot", 0.5)
         if _is_imprint(page, index, candidate.written):
