@@ -14,6 +14,7 @@ _MAX_SCALE = 2.75  # 200 dpi
 _MIN_SIDE = 700  # pixels: the letters of a small photograph are too small otherwise
 _MAX_ENLARGEMENT = 2.0
 _MIN_READ_SIDE = 24
+_MAX_LENGTH = 8.0  # of the shorter side
 
 # Pixels that are not square, as a fax has them.
 _MAX_STRETCH = 4.0
@@ -59,8 +60,11 @@ def decode_image_pages(file: BinaryIO, content_type: str, pages: Iterable[int], 
 
 
 def _require_room(picture: Image.Image | None) -> Image.Image | None:
-    """A line of letters has no room on less, and of a narrower picture the engine makes one without pixels."""
-    return None if picture is None or min(picture.size) < _MIN_READ_SIDE else picture
+    """A line of letters has no room on less, and of a narrower picture the engine makes one without pixels. One that is
+    much longer than wide it enlarges until that takes all memory, and its process with it."""
+    if picture is None or min(picture.size) < max(_MIN_READ_SIDE, max(picture.size) / _MAX_LENGTH):
+        return None
+    return picture
 
 
 def decode_image_page(image: Image.Image, number: int, max_side: int, *, enlarges: bool) -> Image.Image | None:
