@@ -39,6 +39,10 @@ def test_a_mail_domain_names_the_supplier_unless_anybody_can_have_an_address_the
         ("Invoice 7\nMuster GmbH · 10115 Berlin\nAnna Kunz\nRing 3\nTotal 10.00", True),
         ("Studio Kunz\nVAT DE136695976\nInvoice 7\nTotal 10.00", True),
         ("Dakwerken Kunz\nInvoice 7\nTotal 10.00\nIBAN NL08RABO0311223344 t.n.v. Dakwerken Kunz", True),
+        ("Muster GmbH\nRing 3\nRechnung 7\nBrot  10,00\nGesamt  10,00\nEC-Karte  10,00", True),
+        ("Muster GmbH\nRing 3\nRechnung 7\nKarte zum Brot  10,00\nGesamt  10,00", False),
+        ("Muster GmbH\nInvoice 7\nCustomer: Kunde AG\nTotal 10.00", True),
+        ("Muster GmbH\nInvoice 7\nTotal 10.00\nThank you for your order", False),
         ("Invoice 7\nSeller: Anna Kunz\nTotal 10.00", True),
         ("Invoice 7\nFrom: Anna Kunz\nTotal 10.00", False),  # a ticket has stations there
         ("Anna Kunz\nakunz@gmail.com\nInvoice 7\nTotal 10.00", False),  # or whom one may ask

@@ -40,6 +40,7 @@ class Candidates:
     fees: tuple[Number, ...]
     taxes: tuple[Number, ...]
     interests: tuple[Number, ...]
+    discounts: tuple[Number, ...]
     exchange_rates: tuple[Number, ...]
     others: tuple[Number, ...]
     unnamed_fees: tuple[Number, ...] = ()
@@ -342,34 +343,47 @@ def _find_proven(
     direction: Direction | None,
 ) -> Settlement | None:
     rates = [rate for number in candidates.exchange_rates[:3] for rate in number.readings if rate > 0]
-    factors = [Decimal(1), *(1 / rate for rate in rates), *rates]
-    for factor in factors:
-        is_converted = factor != 1
-        converted = _choose_converted(candidates, gross * factor, currency) if is_converted else gross
-        slack = _CENT + (converted / 3000 if is_converted else 0)  # rates are rounded
-        costs = CostSums(candidates, currency, factor)
-        by_row = _explain_by_row(candidates, gross, direction) if not is_converted and not named else None
-        if by_row is not None:
+    factors_named = {id(number) for number in (*candidates.quantities, *candidates.prices)}
+    others = [number for number in candidates.others[:_MAX_NUMBERS] if id(number) not in factors_named]
+    ways: list[_Way] = []
+    for factor in (Decimal(1), *(1 / rate for rate in rates), *rates):
+        ways.append(_Way(candidates, gross, currency, factor))
+        if not named and factor == 1 and (by_row := _explain_by_row(candidates, gross, direction)) is not None:
             return by_row
-        factors_named = {id(number) for number in (*candidates.quantities, *candidates.prices)}
-        others = [number for number in candidates.others[:_MAX_NUMBERS] if id(number) not in factors_named]
-        for numbers in (named, candidates.weakly_settled, others):
-            is_named = numbers is named or numbers is candidates.weakly_settled
-            for number in numbers:
-                if (
-                    number.currency is not None
-                    and currency is not None
-                    and (number.currency == currency) == is_converted
-                ):
+        for numbers in (named, candidates.weakly_settled):
+            if (found := ways[-1].explain(numbers, named, direction, is_named=True)) is not None:
+                return found
+    # An amount that no label names may be a step on the way to the one that a label does, in another currency.
+    found_elsewhere = (way.explain(others, named, direction, is_named=False) for way in ways)
+    return next((found for found in found_elsewhere if found is not None), None)
+
+
+class _Way:
+    """From a gross amount to what was settled, by a factor between their currencies."""
+
+    def __init__(self, candidates: Candidates, gross: Decimal, currency: str | None, factor: Decimal) -> None:
+        self._currency = currency
+        self._is_converted = factor != 1
+        self._gross = _choose_converted(candidates, gross * factor, currency) if self._is_converted else gross
+        self._slack = _CENT + (self._gross / 3000 if self._is_converted else 0)  # rates are rounded
+        self._costs = CostSums(candidates, currency, factor)
+
+    def explain(
+        self, numbers: Sequence[Number], named: Sequence[Number], direction: Direction | None, *, is_named: bool
+    ) -> Settlement | None:
+        for number in numbers:
+            if number.currency is not None and self._currency is not None:
+                is_in_other = number.currency != self._currency
+                if is_in_other != self._is_converted:
                     continue
-                for value in number.readings:
-                    found = _explain(costs, converted, value, direction, slack)
-                    # A number that merely equals the gross amount proves nothing unless it is named so, and is the only
-                    # one that is.
-                    if found is None or (not any(found) and (not is_named or _is_contested(named, value))):
-                        continue
-                    return Settlement(number, value, converted, *found, is_proven=True, is_converted=is_converted)
-    return None
+            for value in number.readings:
+                found = _explain(self._costs, self._gross, value, direction, self._slack)
+                # A number that merely equals the gross amount proves nothing unless it is named so, and is the only
+                # one that is.
+                if found is None or (not any(found) and (not is_named or _is_contested(named, value))):
+                    continue
+                return Settlement(number, value, self._gross, *found, is_proven=True, is_converted=self._is_converted)
+        return None
 
 
 def _explain_by_row(candidates: Candidates, gross: Decimal, direction: Direction | None) -> Settlement | None:
@@ -429,10 +443,11 @@ class CostSums:
     """
 
     def __init__(self, candidates: Candidates, currency: str | None, factor: Decimal) -> None:
-        kinds = (candidates.fees, candidates.taxes, candidates.interests)
+        kinds = ((candidates.fees, 0, 1), (candidates.taxes, 1, 1), (candidates.interests, 2, 1))
+        signed = (*kinds, (candidates.discounts, 0, -1))
         costs = [
-            (number.value * factor if number.currency == currency else number.value, kind)
-            for kind, numbers in enumerate(kinds)
+            (number.value * sign * (factor if number.currency == currency else 1), kind)
+            for numbers, kind, sign in signed
             for number in numbers
             if number.value
         ][:_MAX_COSTS]
