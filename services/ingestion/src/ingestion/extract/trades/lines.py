@@ -120,11 +120,13 @@ def _is_settlement_day(place: LabelPlace, dates: Sequence[DatePlace]) -> bool:
 
 
 def _find_label_places(text: str) -> Iterator[LabelPlace]:
+    label: Label | None = None
     for match in find_labels(text):
         before = text[max(0, match.start() - 30) : match.start()] if match.lastgroup == Label.TAX else ""
-        if _INCLUDING.search(before) or _BEFORE_OR_AFTER.search(before):
-            continue  # `Brokerage incl. VAT` is a fee, `to your debit before taxes` what was settled
-        yield LabelPlace(Label(match.lastgroup or ""), match.start(), match.end())
+        if _INCLUDING.search(before) or _BEFORE_OR_AFTER.search(before) or (_AND.search(before) and label is Label.FEE):
+            continue  # `Brokerage incl. VAT` and `Fee & GST` are fees, `to your debit before taxes` what was settled
+        label = Label(match.lastgroup or "")
+        yield LabelPlace(label, match.start(), match.end())
 
 
 def _find_dates(text: str, day_first: bool | None) -> Iterator[DatePlace]:
@@ -134,6 +136,7 @@ def _find_dates(text: str, day_first: bool | None) -> Iterator[DatePlace]:
             yield DatePlace(found, match.start(), match.end())
 
 
+_AND = re.compile(r"[^\W\d_]\s?(?:&|\+|plus)\s{0,2}$", re.IGNORECASE)
 _INCLUDING = re.compile(
     r"\b(?:inc|incl|inkl|including|inklusive|inclus\w*|comprensiv\w*|enthalten\w*|inclu[ií]\w*)\.?\s*(?:\d{1,2}(?:[.,]\d)?\s?%\s*)?$",
     re.IGNORECASE,

@@ -355,21 +355,31 @@ def _find_proven(
         others = [number for number in candidates.others[:_MAX_NUMBERS] if id(number) not in factors_named]
         for numbers in (named, candidates.weakly_settled, others):
             is_named = numbers is named or numbers is candidates.weakly_settled
-            for number in numbers:
-                if (
-                    number.currency is not None
-                    and currency is not None
-                    and (number.currency == currency) == is_converted
-                ):
-                    continue
-                for value in number.readings:
-                    found = _explain(costs, converted, value, direction, slack)
-                    # A number that merely equals the gross amount proves nothing unless it is named so, and is the only
-                    # one that is.
-                    if found is None or (not any(found) and (not is_named or _is_contested(named, value))):
-                        continue
-                    return Settlement(number, value, converted, *found, is_proven=True, is_converted=is_converted)
+            usable = [number for number in numbers if _is_in_currency(number, currency, is_converted=is_converted)]
+            found = [
+                Settlement(number, value, converted, *parts, is_proven=True, is_converted=is_converted)
+                for number in usable
+                for value in number.readings
+                if (parts := _explain(costs, converted, value, direction, slack)) is not None
+                # What merely equals the gross amount proves nothing unless it is named so, and is the only one.
+                and (any(parts) or (is_named and not _is_contested(named, value)))
+            ]
+            if found:
+                return _choose_explained(found, has_costs=direction is not None and _has_costs(candidates, converted))
     return None
+
+
+def _is_in_currency(number: Number, currency: str | None, *, is_converted: bool) -> bool:
+    return number.currency is None or currency is None or (number.currency == currency) is not is_converted
+
+
+def _choose_explained(found: Sequence[Settlement], *, has_costs: bool) -> Settlement:
+    """The first one; where costs are listed, the first that they lead to: what merely equals the gross amount is
+    nothing that they prove."""
+    if not has_costs:
+        return found[0]
+    explained = (settlement for settlement in found if settlement.fees or settlement.taxes or settlement.interest)
+    return next(explained, replace(found[0], is_proven=False))
 
 
 def _explain_by_row(candidates: Candidates, gross: Decimal, direction: Direction | None) -> Settlement | None:
@@ -393,8 +403,10 @@ def _is_contested(named: Sequence[Number], value: Decimal) -> bool:
     return len({number.value.quantize(_EXACT) for number in named if number.is_money} | {value.quantize(_EXACT)}) > 1
 
 
-def _has_costs(candidates: Candidates) -> bool:
-    return any(number.value for number in (*candidates.fees, *candidates.taxes, *candidates.interests))
+def _has_costs(candidates: Candidates, gross: Decimal | None = None) -> bool:
+    """Whether any are listed, small ones beside a gross amount."""
+    costs = (*candidates.fees, *candidates.taxes, *candidates.interests)
+    return any(number.value and (gross is None or number.value <= gross * _LARGEST_COSTS) for number in costs)
 
 
 _NOTHING = (Decimal(0), Decimal(0), Decimal(0))
