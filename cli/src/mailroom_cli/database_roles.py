@@ -234,9 +234,9 @@ def _quote(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _build_scram_verifier(password: str, salt: bytes | None = None) -> str:
+def _build_scram_verifier(password: str) -> str:
     """What Postgres stores of a password (RFC 5803): the password itself is in no statement and no server log."""
-    salt = salt or secrets.token_bytes(16)
+    salt = secrets.token_bytes(16)
     salted = hashlib.pbkdf2_hmac("sha256", password.encode(), salt, _SCRAM_ITERATIONS)
     stored_key = hashlib.sha256(hmac.digest(salted, b"Client Key", "sha256")).digest()
     server_key = hmac.digest(salted, b"Server Key", "sha256")

@@ -77,7 +77,7 @@ def test_a_correction_of_trades_gives_them_whole(calls: list[httpx.Request], mon
     assert json.loads(calls[-1].content)["fields"] == {
         "trades": [{"quantity": "10", "isin": None}, {"is_cancellation": True}]
     }
-    for wrong in ("trades.x.quantity=1", "trades.0=1", "trades.0.is_cancellation=maybe"):
+    for wrong in ("trades.x.quantity=1", "trades.0=1", "trades.0.is_cancellation=maybe", "trades.3.price=1"):
         assert isinstance(run("correct", ID, wrong).exception, Rejected)
 
 

@@ -20,7 +20,12 @@ DROPPING_TAG = "cluster-test-drops"
 _PREFIX = "localhost/mailroom"
 _MIGRATION = "ingestion/migrations/9999_cluster_test.sql"
 # What an expanding migration of the next version is like: code that does not know of it goes on.
-_MIGRATION_SQL = "create table ingestion.cluster_test (id bigint primary key);\n"
+# Workers have statements that read all columns of these tables while it runs, and those go on too.
+_MIGRATION_SQL = """\
+create table ingestion.cluster_test (id bigint primary key);
+alter table ingestion.document add column cluster_test text not null default '';
+alter table ingestion.intake add column cluster_test text;
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,9 +71,9 @@ def run_process(
     return code
 
 
-def arm_deadline(seconds: float = STOP_DEADLINE_S) -> None:
-    """End the process in `seconds`, whatever hangs: clients of a frozen Kafka or Postgres do."""
-    timer = threading.Timer(seconds, lambda: os._exit(EXIT_DEADLINE))
+def arm_deadline() -> None:
+    """End the process in `STOP_DEADLINE_S`, whatever hangs: clients of a frozen Kafka or Postgres do."""
+    timer = threading.Timer(STOP_DEADLINE_S, lambda: os._exit(EXIT_DEADLINE))
     timer.daemon = True
     timer.start()
 

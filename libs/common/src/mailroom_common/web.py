@@ -58,6 +58,14 @@ _WANTED = {
     "decimal_type": _NUMBER_WANTED,
     "extra_forbidden": "there is no such field",
 }
+# Who reads a regular expression has still to guess what it is of.
+_WANTED_OF_PATTERN = {
+    r"^[A-Z]{3}$": "a currency is needed, as EUR",
+    r"^[A-Za-z0-9]{12}$": "an ISIN is needed, as DE0008404005",
+    r"^[0-9a-f]{64}$": "a SHA-256 is needed, as 64 hex digits",
+    r"^[0-2]\d:[0-5]\d(:[0-5]\d)?$": "a time of day is needed, as 09:30 or 09:30:15",
+    r"^[^@\s<>]+@[^@\s<>]+$": "an address is needed, as ap@company.example",
+}
 
 
 class _BodyTooLarge(HTTPException):
@@ -70,7 +78,8 @@ class _BodyTooLarge(HTTPException):
 
 def describe_mistake(mistake: Mapping[str, Any]) -> str:
     """What is wrong with a value, of an entry of pydantic's `errors()`. Any: pydantic's."""
-    return _WANTED.get(mistake["type"]) or str(mistake["msg"]).removeprefix("Value error, ")
+    by_pattern = _WANTED_OF_PATTERN.get(str((mistake.get("ctx") or {}).get("pattern")))
+    return by_pattern or _WANTED.get(mistake["type"]) or str(mistake["msg"]).removeprefix("Value error, ")
 
 
 class HTTPProblem(Exception):

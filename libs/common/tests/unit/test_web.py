@@ -7,12 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from datetime import date, datetime
 from decimal import Decimal
+from typing import Annotated
 from uuid import UUID
 
 import asyncpg
 import httpx
 import pytest
-from fastapi import FastAPI
+from fastapi import FastAPI, Query
 from fastapi.responses import StreamingResponse
 from structlog.testing import capture_logs
 
@@ -61,7 +62,13 @@ def _app(process: Process) -> FastAPI:
         return ListPage(items=[n])
 
     @app.get("/kinds")
-    async def kinds(day: date | None = None, at: datetime | None = None, amount: Decimal | None = None) -> None: ...
+    async def kinds(
+        day: date | None = None,
+        at: datetime | None = None,
+        amount: Decimal | None = None,
+        currency: Annotated[str | None, Query(pattern="^[A-Z]{3}$")] = None,
+        code: Annotated[str | None, Query(pattern="^[a-z]$")] = None,
+    ) -> None: ...
 
     @app.post("/body")
     async def body(sent: dict[str, str]) -> ListPage[str]:
@@ -206,6 +213,8 @@ async def test_malformed_id_is_400_and_names_the_parameter(client: httpx.AsyncCl
         ("day", "2026-12-27T09:30:00Z", "a date is needed, as 2026-12-27"),
         ("at", "27.12.2026", "a time is needed, as 2026-12-27T09:30:00Z"),
         ("amount", "1.234,56", "a number is needed, as 1234.56"),
+        ("currency", "eur", "a currency is needed, as EUR"),
+        ("code", "1", "String should match pattern '^[a-z]$'"),
     ],
 )
 async def test_a_mistake_says_what_is_wanted(client: httpx.AsyncClient, name: str, value: str, wanted: str) -> None:

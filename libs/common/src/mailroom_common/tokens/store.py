@@ -145,17 +145,6 @@ class TokenStore:
                 doc_source_id,
             )
 
-    async def find_sources_of_account(self, provider: str, provider_user_id: str) -> frozenset[str]:
-        """The doc sources, of every tenant, that hold a grant of this account."""
-        async with acquire_session(self._pool) as conn:
-            rows = await conn.fetch(
-                'select doc_source_id from mailroom_tokens."grant" '
-                "where provider = $1 and provider_user_id = $2 and sealed_tokens is not null",
-                provider,
-                provider_user_id,
-            )
-        return frozenset(str(row["doc_source_id"]) for row in rows)
-
     @asynccontextmanager
     async def hold_account_lock(self, provider: str, account_key: str) -> AsyncIterator[SessionLock]:
         """Connecting an account and ending its last connection exclude each other, over all tenants and instances."""

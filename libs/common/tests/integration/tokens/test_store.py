@@ -152,7 +152,6 @@ async def test_forgetting_leaves_no_secret_and_no_account(store: TokenStore, poo
         'select sealed_tokens, provider_user_id from mailroom_tokens."grant" where doc_source_id = $1', one
     )
     assert tuple(row or ()) == (None, "")
-    assert await store.find_sources_of_account("gmail", "forgotten-user") == frozenset()
 
 
 async def test_sealed_row_that_is_copied_to_another_doc_source_does_not_open(
@@ -183,14 +182,6 @@ async def test_rotated_key_opens_what_the_old_one_sealed_and_seals_the_next(
         await locked.replace_tokens(replace(TOKENS, access_token="next"))
     sealed = await pool.fetchval('select sealed_tokens from mailroom_tokens."grant" where doc_source_id = $1', one)
     assert sealed.startswith("new:")
-
-
-async def test_accounts_grants_are_known_over_all_doc_sources(store: TokenStore) -> None:
-    first, second, other = (str(uuid4()) for _ in range(3))
-    await store.put_grant(first, "gmail", "shared", TOKENS, SCOPES)
-    await store.put_grant(second, "gmail", "shared", TOKENS, SCOPES)
-    await store.put_grant(other, "outlook", "shared", TOKENS, SCOPES)
-    assert await store.find_sources_of_account("gmail", "shared") == {first, second}
 
 
 async def test_second_refresher_waits_and_finds_what_the_first_one_stored(store: TokenStore) -> None:

@@ -21,7 +21,7 @@ from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.routing import Extraction
 from ingestion.domain.transcript import Transcript
 
-TEMPLATE_READER = "template/1"
+TEMPLATE_READER = "template/2"
 _INVOICE_FIELDS = Invoice().to_json().keys()
 
 

@@ -64,13 +64,14 @@ _LIST_SIMILAR = """
         order by confirmed_seq, seq limit $3
     ) as candidate
 """
-# Of a key with more than that: the trades of one document, and those that people have decided about.
+# Of a key with more than that: the trades of one document, and those that people have decided about. By their ids: the
+# ledger is locked meanwhile, and a key may have a hundred thousand.
 _LIST_LATER = """
     select * from ingestion.trade
-    where tenant_id = $1 and match_key = any($2)
-      and (document_id = $3 or trade_id in (
-          select unnest(array[trade_id, other_trade_id]) from ingestion.trade_decision where tenant_id = $1))
-      and not trade_id = any($4)
+    where trade_id = any(array(
+              select trade_id from ingestion.trade where document_id = $3
+              union select unnest(array[trade_id, other_trade_id]) from ingestion.trade_decision where tenant_id = $1))
+      and tenant_id = $1 and match_key = any($2) and not trade_id = any($4)
     order by confirmed_seq, seq limit $5
 """
 _LIST_DECISIONS = """

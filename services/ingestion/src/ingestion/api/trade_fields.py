@@ -29,6 +29,7 @@ SecurityCode = Annotated[
     str, StringConstraints(strip_whitespace=True, to_upper=True, pattern=r"^[A-Za-z0-9.:/ -]{1,20}$")
 ]
 TradeNumber = Annotated[Decimal, Field(max_digits=24, decimal_places=10, allow_inf_nan=False)]
+TradeQuantity = Annotated[Decimal, Field(max_digits=24, decimal_places=10, allow_inf_nan=False, gt=0)]
 TradeCurrency = Annotated[str, StringConstraints(strip_whitespace=True, pattern=r"^[A-Z]{3}$")]
 
 
@@ -41,7 +42,7 @@ class CorrectedTrade(BaseModel):
     trade_date: date | None = None
     trade_time: Annotated[str, StringConstraints(pattern=r"^[0-2]\d:[0-5]\d(:[0-5]\d)?$")] | None = None
     settlement_date: date | None = None
-    quantity: TradeNumber | None = None
+    quantity: TradeQuantity | None = None
     price: TradeNumber | None = None
     isin: ISIN | None = None
     wkn: SecurityCode | None = None

@@ -12,7 +12,7 @@ from ingestion.domain.reasons import DocumentSkipReason, ReviewReason
 from ingestion.domain.routing import Extraction, route_extraction
 from ingestion.domain.supplier_accounts import KNOWN_IBANS
 from ingestion.domain.trade import CONTRACT_NOTE, TRADE_DOCUMENT_TYPES
-from ingestion.domain.trade_correction import list_trade_changes, write_trades
+from ingestion.domain.trade_correction import has_slip_of_hand, list_trade_changes, write_trades
 from mailroom_common.events import Profile, ResultStatus
 
 _USUAL_TYPES = {Profile.INVOICE: INVOICE, Profile.CONTRACT_NOTE: CONTRACT_NOTE}
@@ -116,8 +116,11 @@ def _correct(review: Review, current: DocumentOutcome, profile: Profile, read: M
     """The rules of routing judge the corrected fields too: a slip of the hand does not complete a document."""
     document_type = _choose_document_type(review, current, profile)
     former = {name: value for name, value in (current.extraction or {}).items() if name not in _NOT_FIELDS}
+    slip: ReviewReason | None = None
     if profile is Profile.CONTRACT_NOTE:
         given, changes = _correct_trades(review, former, read)
+        if has_slip_of_hand(given["trades"], (change.field for change in changes)):
+            slip = ReviewReason.TOTALS_DO_NOT_ADD_UP
     else:
         given, changes = _correct_invoice(review, former, read)
     if document_type != current.document_type:
@@ -125,7 +128,7 @@ def _correct(review: Review, current: DocumentOutcome, profile: Profile, read: M
     if not changes:
         raise ReviewRefused("The document says this already: confirm it where that is what you mean.")
     reader = current.reader or _NO_READER
-    extraction = Extraction(document_type, given, current.confidence or 0.0, reader)
+    extraction = Extraction(document_type, given, current.confidence or 0.0, reader, review_reason=slip)
     routed = route_extraction(_keep_account_doubt(extraction, review, current))
     outcome = replace(routed, confidence=current.confidence, archive_path=current.archive_path)
     return Decision(HistoryKind.CORRECTED, outcome, tuple(changes))

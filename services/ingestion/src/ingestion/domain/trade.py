@@ -31,7 +31,8 @@ class Direction(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trade:
     """`gross_amount` is quantity × price in `currency`, in which the trade was settled; where the price is in another
-    one, `foreign_currency` and `foreign_gross_amount` say so. `fees` and `taxes` are sums of what the note lists.
+    one, `foreign_currency` and `foreign_gross_amount` say so. `fees` and `taxes` are sums of what the note lists, what
+    is given back with a minus; what a supervisor takes (`SEC fee`) is a fee.
 
     `is_cancellation`: the note takes this trade back.
     """
@@ -82,12 +83,34 @@ class Trade:
         expected = abs(self.gross_amount + costs + (self.accrued_interest or Decimal(0)))
         return abs(expected - abs(self.settled_amount)) <= Decimal("0.02")
 
+    def multiplies(self) -> bool | None:
+        """Whether quantity × price is an amount of the trade; None when one is unknown.
+
+        A price is of one piece, or in per cent (or pence); an average one is as exact as it is written.
+        """
+        amounts = [amount for amount in (self.gross_amount, self.foreign_gross_amount) if amount is not None]
+        is_price_elsewhere = self.foreign_currency is not None and self.foreign_gross_amount is None
+        if self.quantity is None or self.price is None or not amounts or is_price_elsewhere:
+            return None
+        product = self.quantity * self.price
+        rounded_by = abs(self.quantity) * Decimal(1).scaleb(min(_count_exponent(self.price), -2)) / 2
+        return any(
+            abs(product / part - abs(amount)) <= Decimal("0.02") + rounded_by / part
+            for amount in amounts
+            for part in (Decimal(1), Decimal(100))
+        )
+
 
 TRADE_FIELDS = tuple(field.name for field in fields(Trade))
 _MAX_DIGITS = 24  # of an amount or a quantity
 _AMOUNTS = frozenset({"settled_amount", "gross_amount", "fees", "taxes", "accrued_interest", "foreign_gross_amount"})
 _NUMBERS = frozenset({"quantity", "price"})
 _DATES = frozenset({"trade_date", "settlement_date"})
+
+
+def _count_exponent(number: Decimal) -> int:
+    exponent = number.as_tuple().exponent
+    return exponent if isinstance(exponent, int) else 0
 
 
 def _to_json(name: str, value: Any) -> Any:

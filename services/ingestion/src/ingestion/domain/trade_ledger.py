@@ -9,7 +9,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from ingestion.domain.trade import Trade
+from ingestion.domain.trade import CONTRACT_NOTE, Trade
 from ingestion.domain.trade_matching import (
     Similarity,
     StatedTrade,
@@ -218,11 +218,21 @@ def _grade_cancellation(cancellation: _Group, trade: _Group) -> int:
     if None not in isins and not cancellation.isins & trade.isins and not any(one.same_as for one in trade.members):
         return 0  # of another security
     pairs = [(taking, taken) for taking in cancellation.members for taken in trade.members]
-    if any(_are_decided_distinct(*pair) for pair in pairs):
+    if any(_are_decided_distinct(*pair) or _is_in_place(*pair) for pair in pairs):
         return 0
     if any(_are_decided_same(*pair) for pair in pairs):
         return _DECIDED
     return max(_grade_pair(taking.trade, taken.trade) for taking, taken in pairs)
+
+
+def _is_in_place(taking: LedgerEntry, taken: LedgerEntry) -> bool:
+    """Whether a corrected note states a trade in place of the one that it takes back: it never takes back its own."""
+    return (
+        taking.document_id == taken.document_id
+        and taken.document_type == CONTRACT_NOTE
+        and bool(taking.trade.reference and taken.trade.reference)
+        and not have_same_printed_reference(taking.trade, taken.trade)
+    )
 
 
 def _grade_pair(taking: Trade, taken: Trade) -> int:

@@ -17,9 +17,11 @@ def find_trade_review_reason(
     trades = [Trade.from_json(trade) for trade in fields["trades"]]
     if unread:
         return unread[0]
-    if not trades or any(trade.list_missing_fields() for trade in trades):
+    made = [trade for trade in trades if not trade.is_cancellation]
+    # A corrected note does not tell the amounts of the one that it takes back.
+    if not trades or any(trade.list_missing_fields() for trade in made or trades):
         return ReviewReason.FIELDS_MISSING
-    if any(trade.is_cancellation for trade in trades):
+    if len(made) < len(trades) or "corrected" in doubts:
         return ReviewReason.TRADE_CANCELLED
     if doubts:
         return ReviewReason.TRADES_NOT_READ

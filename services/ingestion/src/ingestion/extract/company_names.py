@@ -17,6 +17,12 @@ _PARTS = re.compile(r"\s+[-–—|●•·]\s+|\s*[●•|]\s*|,\s+(?=[A-ZÄÖÜ
 # `Muster SAS au capital de 20 000 €`: the name ends with its legal form.
 _BEHIND_NAME = re.compile(r"\s+(?:au\s+capital|capital|kapitał|mit\s+sitz|registered|inscrita)\b.*$", re.IGNORECASE)
 
+_WORDS = r"[^\W\d_a-z][\w'’.]*(?:\s(?:&|\+|e|y|et|i|und|and|de|da|do|du|di|dos|das|[^\W\d_a-z][\w'’.]*)){0,5}"
+_DASHED_NAME = re.compile(rf"({_WORDS})\s[–—-]\s({_WORDS},?\s[\w.]{{2,8}})\W*$")
+# `ein Unternehmen der Muster GmbH`
+_IN_SENTENCE = re.compile(
+    r"\s*(?:ein|eine|einer|der|die|das|von|bei|für|mit|an?|by|of|with|powered|part|member|une?|du|de|des|par|una|dal?|del|van|een)\s"
+)
 _ADDRESS_BEHIND = re.compile(r",\s+(?:\d|sitz\b|hr[ab]\b|registered\b)", re.IGNORECASE)
 _SHORTEST_ALIKE = 5  # letters: fewer begin many names
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "æ": "ae", "ø": "oe", "å": "aa"})
@@ -47,8 +53,8 @@ def _drop_accents(word: str) -> str:
 
 def parse_name(text: str) -> str | None:
     """The part of a cell that can be a name: a company with its legal form anywhere, else a short line of words."""
-    for part in (_cut_behind_legal_form(part) for part in _PARTS.split(text)):
-        if labels.COMPANY.search(part) and normalize_name(part) and len(part) < 70 and not _NO_NAME.search(part):
+    for part in (_cut_behind_legal_form(part) for part in _split_names(text)):
+        if labels.COMPANY.search(part) and normalize_name(part) and len(part) < 70 and not _is_no_name(part):
             return part.strip(" .,:;-") if not part.rstrip().endswith(".") else part.strip(" ,:;-")
     first = _PARTS.split(text)[0].strip()
     words = first.split()
@@ -61,6 +67,19 @@ def parse_name(text: str) -> str | None:
         for label in (labels.INVOICE_WORD, labels.ISSUE_DATE, labels.DUE_DATE, labels.TOTAL_NET, labels.TOTAL_GROSS)
     )
     return None if is_label or not first[0].isupper() else first
+
+
+def _split_names(text: str) -> list[str]:
+    """The parts of a cell. A dash may be in a name as well: `Cais & Mar – Reparações, Lda.`"""
+    parts = _PARTS.split(text)
+    match = _DASHED_NAME.match(text)
+    if match and not labels.INVOICE_WORD.search(match[0]) and labels.COMPANY.search(match[2]):
+        return [match[0], *parts]
+    return parts
+
+
+def _is_no_name(part: str) -> bool:
+    return _NO_NAME.search(part) is not None or _IN_SENTENCE.match(part) is not None
 
 
 def _cut_behind_legal_form(text: str) -> str:

@@ -1,7 +1,7 @@
 """When an invoice was written and when it is to be paid, and in which order its dates have day and month."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date
 
 from ingestion.domain.transcript import TextLine
@@ -46,6 +46,8 @@ def find_issue_date(page: Sequence[TextLine], day_first: bool | None) -> date | 
             match = labels.ISSUE_DATE_IN_HEADLINE.search(cell.text) if is_headline else None
             if match and (found := read(cell.text[match.end() :])):
                 return found
+    if addressed := _find_date_of_own_invoice(page, read):
+        return addressed
     outside = [line for line in page if not _is_table_head(line)]
     if bare := find_first_parsed(list_texts_beside(outside, labels.BARE_DATE), read):
         return bare
@@ -56,6 +58,15 @@ def find_issue_date(page: Sequence[TextLine], day_first: bool | None) -> date | 
         if paid:
             return paid
     return _find_lone_date(page, day_first)
+
+
+def _find_date_of_own_invoice(page: Sequence[TextLine], read: Callable[[str], date | None]) -> date | None:
+    """`Votre facture du 5 octobre 2026` as a title; what is given back refers to the invoice that it is of."""
+    head = [cell.text for line in page[: max(12, len(page) // 3)] for cell in line.cells]
+    if any(map(labels.CREDIT_WORD.search, head)) or any(map(labels.CORRECTION_WORD.search, head)):
+        return None
+    matches = ((text, labels.OWN_INVOICE.match(text)) for text in head)
+    return next((found for text, match in matches if match and (found := read(text[match.end() :]))), None)
 
 
 def _read_issue_date(text: str, day_first: bool | None) -> date | None:

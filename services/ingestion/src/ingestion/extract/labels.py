@@ -23,7 +23,7 @@ _DOCUMENT = (
     r"|\w{0,14}(?<!proforma)factuur|creditnota"
     r"|factura(?:\s+(?:rectificativa|simplificada|ordinaria|completa|final|de\s+(?:anticipo|abono)))?|nota\s+de\s+crédito"
     r"|fattura(?:\s+(?:d['’]acconto|di\s+(?:acconto|vendita)|a\s+saldo|elettronica|immediata|differita|accompagnatoria))?"
-    r"|nota\s+di\s+credito|fatura(?:[\s/-]{1,3}(?:recibo|simplificada|de\s+adiantamento))?"
+    r"|nota\s+di\s+credito|(?<!avviso\sdi\s)parcella|fatura(?:[\s/-]{1,3}(?:recibo|simplificada|de\s+adiantamento))?"
     r"|faktura(?:\s+(?:vat|zaliczkowa|końcowa|korygująca|uproszczona)){1,2}|faktury"
     r"|(?:zálohová|konečná|opravná)\s+faktura|bolletta"
     r"|faktura\s*[–—-]\s*daňový\s+doklad|(?:opravný\s+)?daňový\s+doklad|dobropis"
@@ -35,7 +35,7 @@ _OWN_NUMBERS = (
     # Not that of the invoice which a credit note takes back, nor of the last one.
     rf"(?<!\bzu )(?<!\bzur )(?<!original )(?<!previous )(?<!\blast )\b{_DOCUMENT}s?[-\s.]*{_NO}",
     rf"\b{_NO}\s*(?:de\s+(?:la\s+)?|d['’]|d[ai]\s+|della\s+)?{_DOCUMENT}\b",
-    r"\bfactuur\s?nummer",
+    r"\bfactuur\s?nummer|\bnota\s?nummer",
 )
 _RECEIPT_NUMBERS = (
     # What a till prints.
@@ -75,13 +75,13 @@ BARE_NUMBER_SIGN = re.compile(r"^\s*(?:#|n[or]\.|n[or]\s(?=\S*\d)|n\.?\s?[°º]\
 BEFORE_DATE = re.compile(r"(?:date?d?|data|dato|dt|le|du|del?|vom|von|den|am|van|dne|dnia|z|on|of)", re.IGNORECASE)
 
 ISSUE_DATE = match_any(
-    r"\b(?:invoice|bill|issue|tax\s+point)\s*date\b|\binvoice\s*/\s*tax\s*(?:point)?\s*date\b",
+    r"\b(?:invoice|bill|issue|tax\s+point)\s*date\b|^\W*tax\s+point\W*(?=$|\d)|\binvoice\s*/\s*tax\s*(?:point)?\s*date\b",
     r"\bdate\s+(?:of\s+)?(?:issue|invoice)\b",
     r"\bissued\s+(?:on|at)\b|^\W*issued\W*$",
     r"\b(?:rechnungs|beleg|ausstellungs)-?\s?datum\b",
     r"\bdate\s+(?:de\s+(?:la\s+)?)?(?:facture|facturation|l['’]avoir)\b",
     r"\bdate\s+d['’]émission\b",
-    r"\bfactuur\s?datum\b",
+    r"\b(?:factuur|nota)\s?datum\b",
     r"\bdata\s+(?:wystawienia|faktury)\b",
     r"\bfecha\s+(?:de\s+(?:la\s+)?)?(?:factura|emisión|expedición)\b",
     r"\bdata\s+(?:(?:della|di|da|de)\s+)?(?:fattura|emissione|documento|fatura|emissão|faturação)\b",
@@ -414,7 +414,8 @@ NO_INVOICE_TITLE = re.compile(
 )
 # Its total is paid by the invoice that follows it.
 PROFORMA_TITLE = re.compile(
-    rf"^\W*(?:{_DOCUMENT}\W{{0,3}})?pr[oó][\s-]?forma\b[^:]{{0,70}}:?[^:]{{0,30}}$", re.IGNORECASE
+    rf"^\W*(?:(?:{_DOCUMENT}\W{{0,3}})?pr[oó][\s-]?forma|(?:pre)?avviso\s+di\s+(?:parcella|fattura))\b[^:]{{0,70}}:?[^:]{{0,30}}$",
+    re.IGNORECASE,
 )
 # What a customer has paid, and for which invoices. `Avviso di pagamento` and its like may ask for it as well.
 REMITTANCE_TITLE = re.compile(

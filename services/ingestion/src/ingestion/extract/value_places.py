@@ -38,15 +38,12 @@ def list_texts_below_labels(page: Sequence[TextLine], label: re.Pattern[str]) ->
                 yield from list_texts_below(page, index, cell)
 
 
-def list_texts_below(page: Sequence[TextLine], index: int, cell: TextCell, rows: int = 1) -> Iterator[str]:
-    """Texts of the next rows under a cell, as far down as a table's row or two."""
-    seen = 0
+def list_texts_below(page: Sequence[TextLine], index: int, cell: TextCell) -> Iterator[str]:
+    """The text of the next row under a cell, as far down as a table's row or two; none where there is none."""
     for line in page[index + 1 : index + 6]:
         if line.page != page[index].page or line.top - page[index].top > 4 * max(page[index].height, line.height):
             return
         under = [other for other in line.cells if min(other.right, cell.right) - max(other.left, cell.left) > 0]
         if under:
             yield under[0].text
-            seen += 1
-            if seen == rows:
-                return
+            return

@@ -325,6 +325,33 @@ async def test_a_person_tells_two_trades_apart_and_the_decision_is_kept(
     assert alone.status_code == 409
 
 
+_MANY_ALIKE = """
+    insert into ingestion.trade (trade_id, tenant_id, doc_source_id, document_id, content_sha256, position, match_key,
+                                 fields, is_cancellation, instrument_keys, state)
+    select n::text, case when n % 2 = 0 then 'acme' else 'globex' end, '', $1, '', n, 'alike', '{}', false, '{}',
+           'counted'
+    from generate_series(1, 4000) n
+"""
+_MANY_DECISIONS = """
+    insert into ingestion.trade_decision (tenant_id, trade_id, other_trade_id, decision, api_key_id)
+    select 'globex', '1', '3', 'distinct', '' from generate_series(1, 4000)
+"""
+
+
+async def test_of_very_many_alike_trades_those_that_are_judged_are_found_by_their_ids(site: Ingestion) -> None:
+    document = await finish(site, "note", outcome_of(NOTE))
+    own = await finish(site, "own", outcome_of(replace(NOTE, quantity=Decimal(77))))
+    async with site.pool.acquire() as conn, conn.transaction():
+        await conn.execute(_MANY_ALIKE, document)
+        await conn.execute(_MANY_DECISIONS)
+        await conn.execute("analyze ingestion.trade, ingestion.trade_decision")
+        values = ("acme", ["alike"], own, ["2"], 400)
+        rows = await conn.fetch(f"explain {trade_ledger._LIST_LATER}", *values)
+    plan = "\n".join(row[0] for row in rows)
+    assert "trade_pkey" in plan, plan
+    assert "trade_decision_by_tenant" in plan, plan
+
+
 async def test_trades_are_found_by_what_they_are(site: Ingestion, api: httpx.AsyncClient) -> None:
     note = await finish(site, "note", outcome_of(NOTE, build_trade(isin="US0378331005")))
     for query, count in (

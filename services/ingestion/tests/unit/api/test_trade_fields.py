@@ -21,6 +21,8 @@ def test_every_field_of_a_trade_can_be_corrected() -> None:
     [
         {"isin": "DE0008404006"},
         {"quantity": "NaN"},
+        {"quantity": "0"},
+        {"quantity": "-5"},
         {"direction": "hold"},
         {"trade_date": "1.4.2026"},
         {"trade_time": "9 o'clock"},

@@ -167,6 +167,23 @@ def test_the_trades_of_a_note_are_corrected_and_judged_anew() -> None:
     assert (slip.status, slip.reason) == (ResultStatus.NEEDS_REVIEW, ReviewReason.TOTALS_DO_NOT_ADD_UP)
 
 
+@pytest.mark.parametrize("changed", [{"quantity": Decimal(1)}, {"price": Decimal("2.05")}, {"gross_amount": None}])
+def test_a_slip_in_what_is_multiplied_completes_no_note(changed: dict[str, Any]) -> None:
+    """A quantity that loses a digit is booked so, though the amounts still add up."""
+    note = replace(NOTE, extraction={"trades": [build_trade().to_json()]})
+    outcome = correct_trades(build_trade(**changed), current=note).outcome
+    expected = None if "gross_amount" in changed else ReviewReason.TOTALS_DO_NOT_ADD_UP
+    assert outcome.reason is expected
+    assert correct_trades(build_trade(**changed), current=UNREAD).outcome.reason is expected
+
+
+def test_another_field_of_an_option_is_corrected_though_its_contracts_do_not_multiply() -> None:
+    option = build_trade(quantity=Decimal("0.1"), price=Decimal("2050.001"), gross_amount=Decimal(205000))
+    option = replace(option, settled_amount=Decimal("205004.95"))
+    note = replace(NOTE, extraction={"trades": [option.to_json()]})
+    assert correct_trades(replace(option, account="12 34"), current=note).outcome.reason is None
+
+
 def test_a_trade_that_is_added_or_taken_away_is_evidence_as_a_whole() -> None:
     kept, other = (Trade.from_json(trade) for trade in (NOTE.extraction or {})["trades"])
     added = correct_trades(kept, other, build_trade()).changes

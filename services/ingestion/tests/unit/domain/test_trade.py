@@ -48,6 +48,26 @@ def test_nothing_adds_up_to_an_unknown_amount() -> None:
     assert build_trade(gross_amount=None).adds_up() is None
 
 
+@pytest.mark.parametrize(
+    ("changed", "multiplies"),
+    [
+        ({}, True),
+        ({"quantity": Decimal(1)}, False),
+        ({"quantity": Decimal(100)}, False),
+        ({"price": Decimal("20.05")}, False),
+        ({"quantity": Decimal(750), "price": Decimal("12.489333"), "gross_amount": Decimal("9367.00")}, True),
+        ({"quantity": Decimal(15000), "price": Decimal("101.34"), "gross_amount": Decimal("15201.00")}, True),
+        ({"foreign_currency": "USD", "foreign_gross_amount": Decimal(205), "gross_amount": Decimal("188.94")}, True),
+        ({"foreign_currency": "USD", "foreign_gross_amount": Decimal(250), "gross_amount": Decimal("188.94")}, False),
+        ({"foreign_currency": "USD", "gross_amount": Decimal("188.94")}, None),
+        ({"price": None}, None),
+        ({"gross_amount": None}, None),
+    ],
+)
+def test_quantity_times_price_is_an_amount_of_the_trade(changed: dict[str, object], multiplies: bool | None) -> None:
+    assert build_trade(**changed).multiplies() is multiplies
+
+
 def test_a_trade_of_an_older_version_has_the_fields_that_were_read_then() -> None:
     stored = {"direction": "buy", "quantity": "10"}
     assert read_stored_trade(stored) == Trade(direction=Direction.BUY, quantity=Decimal(10))

@@ -154,6 +154,19 @@ def test_which_of_two_trades_is_taken_back_is_not_guessed() -> None:
     assert (excluded["a"], excluded["b"]) == (("cancelled", "c"), ("counted", None))
 
 
+@pytest.mark.parametrize("order", [(1, 2, 3), (3, 1, 2)])
+def test_a_corrected_note_takes_back_the_trade_that_it_names_and_never_its_own(order: tuple[int, ...]) -> None:
+    former = build_entry("a", order[0], reference="W-5520914", price=Decimal("41.23"))
+    corrected = build_entry("b1", order[1], reference="W-5520914-K1", price=Decimal("41.05"))
+    takes_back = cancel("b2", order[2], reference="W-5520914", price=None)
+    assert settle(former, corrected, takes_back) == {
+        "a": ("cancelled", "b2"),
+        "b1": ("counted", None),
+        "b2": ("cancellation", "a"),
+    }
+    assert settle(corrected, takes_back)["b1"] == ("counted", None)
+
+
 def test_the_same_trade_again_after_its_cancellation_is_left_to_a_person() -> None:
     again = settle(build_entry("a", 1), cancel("c", 2), build_entry("b", 3))
     assert again["b"] == ("possible_duplicate", "a")

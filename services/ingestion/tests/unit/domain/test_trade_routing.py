@@ -34,3 +34,9 @@ def test_a_security_that_no_trade_is_in_needs_a_person() -> None:
 def test_what_was_not_read_may_hold_another_trade() -> None:
     unread = (ReviewReason.NO_TEXT_LAYER,)
     assert find_trade_review_reason({"trades": [build_trade().to_json()]}, (), unread) == "no_text_layer"
+
+
+def test_a_corrected_note_is_for_a_person_whether_it_names_the_former_one_or_not() -> None:
+    made, taken_back = build_trade(), build_trade(is_cancellation=True, settled_amount=None)
+    assert find_trade_review_reason({"trades": [made.to_json(), taken_back.to_json()]}, (), ()) == "trade_cancelled"
+    assert find_trade_review_reason({"trades": [made.to_json()]}, ("corrected",), ()) == "trade_cancelled"

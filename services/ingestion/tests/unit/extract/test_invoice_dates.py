@@ -86,3 +86,14 @@ def test_a_day_that_is_called_due_is_no_day_of_issue() -> None:
 )
 def test_what_is_debited_is_due_on_that_day(sentence: str) -> None:
     assert dates("Invoice 17", "Invoice date: 2026-03-30", sentence)[1] == "2026-04-20"
+
+
+@pytest.mark.parametrize(
+    "title", ["Votre facture du 5 octobre 2026", "Tax point  5 October 2026", "Notadatum 5 oktober 2026"]
+)
+def test_what_else_names_the_day_of_issue(title: str) -> None:
+    assert dates("Example SAS", title)[0] == "2026-10-05"
+
+
+def test_a_credit_note_has_not_the_date_of_the_invoice_that_it_is_of() -> None:
+    assert dates("Gutschrift 7", "Ihre Rechnung vom 05.10.2026")[0] == "None"

@@ -149,3 +149,10 @@ def test_a_title_over_two_lines_is_that_of_a_proforma() -> None:
 def test_the_address_for_invoices_is_no_title_of_one() -> None:
     rows = ["Muster GmbH", "Invoice address", "Kunde AG", "Payment reminder", "Your invoice 17", *TOTALS]
     assert read_invoice(Transcript.from_rows(rows))[0].total_gross is None
+
+
+def test_a_lawyers_notice_is_no_bill() -> None:
+    rows = ["Avv. Rossi", "{}Parcella n. 17", *TOTALS]
+    totals = [read_invoice(Transcript.from_rows([row.format(word) for row in rows]))[0] for word in ("", "Avviso di ")]
+    assert [invoice.total_gross is None for invoice in totals] == [False, True]
+    assert totals[0].invoice_number == "17"

@@ -206,3 +206,16 @@ def test_a_street_over_its_town_is_no_name_whatever_stands_below() -> None:
 def test_the_supplier_in_the_other_column_is_not_billed_to() -> None:
     rows = ["Billed to                                         Tallyfox Technologies Ltd", "Acme Studio Ltd"]
     assert find_supplier_name(page("\n".join([*rows, "3 Canal Street"]))) == "Tallyfox Technologies Ltd"
+
+
+@pytest.mark.parametrize(
+    ("head", "expected"),
+    [
+        ("Cais & Mar – Reparações Navais, Lda.", "Cais & Mar – Reparações Navais, Lda."),
+        ("Rechnung – Muster GmbH", "Muster GmbH"),
+        ("Muster GmbH – Ring 3 – 12345 Stadt", "Muster GmbH"),
+        ("Autohaus – ein Unternehmen der Muster GmbH", "Autohaus"),
+    ],
+)
+def test_a_dash_may_be_in_a_name(head: str, expected: str | None) -> None:
+    assert find_supplier_name(page(f"{head}\nVAT DE136695976\nInvoice 7\nTotal 10.00")) == expected

@@ -77,7 +77,7 @@ async def test_after_the_review_of_january_the_invoices_of_the_year_are_read_rig
     assert [list_wrong(outcome, invoice) for outcome, invoice in zip(after, year[1:], strict=True)] == [{}] * 11
     assert {outcome.status for outcome in after} == {ResultStatus.COMPLETED}
     assert {outcome.confidence for outcome in after} == {0.9}
-    assert {outcome.reader for outcome in after} == {"layout-rules/2+template/1"}
+    assert {outcome.reader for outcome in after} == {"layout-rules/2+template/2"}
     evidence = (after[0].extraction or {})["template"]
     assert evidence["id"] == "template-1"
     assert {"invoice_number", "issue_date", "total_gross"} <= set(evidence["fields"])

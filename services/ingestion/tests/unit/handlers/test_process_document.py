@@ -2,13 +2,12 @@ import asyncio
 from collections.abc import AsyncGenerator
 from dataclasses import replace
 from datetime import timedelta
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from ingestion_fakes import NOW, PDF, FakeBlobs, FakeLeases, FakeReading, build_lease
-from processing_fakes import DONE, FIELDS, PAGE, RETRIES, TRADES, Process, build_processor, end
+from ingestion_fakes import NOW, FakeBlobs, FakeLeases, FakeReading, build_lease
+from processing_fakes import DONE, FIELDS, PAGE, RETRIES, TRADES, Process, end
 
 from ingestion.domain.document import DocumentOutcome
 from ingestion.domain.extraction_router import ExtractionRouter
@@ -19,21 +18,6 @@ from ingestion.domain.transcript import Transcript
 from mailroom_common.errors import Rejected, Unavailable
 from mailroom_common.events import Profile, ResultStatus
 from mailroom_common.parser import ParserCrashed, ParserLimitReached, ParserUnconfined, UnreadableFile
-
-
-@pytest.fixture
-def blobs(tmp_path: Path) -> FakeBlobs:
-    return FakeBlobs(tmp_path, {"documents/1.pdf": PDF})
-
-
-@pytest.fixture
-def leases() -> FakeLeases:
-    return FakeLeases([build_lease()])
-
-
-@pytest.fixture
-def process(leases: FakeLeases, blobs: FakeBlobs) -> Process:
-    return partial(build_processor, leases, blobs)
 
 
 async def test_false_when_there_is_nothing_to_claim(process: Process, leases: FakeLeases) -> None:

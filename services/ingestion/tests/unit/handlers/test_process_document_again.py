@@ -1,13 +1,11 @@
 """A document that is read again: what stays of the former outcome, of a password, and of a person's decision."""
 
 from dataclasses import replace
-from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
-from ingestion_fakes import PDF, FakeBlobs, FakeLeases, FakeReading, build_lease
-from processing_fakes import DONE, FIELDS, PAGE, Process, build_processor, end
+from ingestion_fakes import FakeBlobs, FakeLeases, FakeReading, build_lease
+from processing_fakes import DONE, FIELDS, PAGE, Process, end
 
 from ingestion.domain.document import DocumentOutcome
 from ingestion.domain.document_password import GivenPassword
@@ -16,22 +14,6 @@ from ingestion.domain.routing import Classification
 from mailroom_common.errors import Rejected
 from mailroom_common.events import ResultStatus
 from mailroom_common.parser import ParserCrashed, ParserLimitReached, UnreadableFile
-
-
-@pytest.fixture
-def blobs(tmp_path: Path) -> FakeBlobs:
-    return FakeBlobs(tmp_path, {"documents/1.pdf": PDF})
-
-
-@pytest.fixture
-def leases() -> FakeLeases:
-    return FakeLeases([build_lease()])
-
-
-@pytest.fixture
-def process(leases: FakeLeases, blobs: FakeBlobs) -> Process:
-    return partial(build_processor, leases, blobs)
-
 
 READ_BEFORE = DocumentOutcome(
     status=ResultStatus.COMPLETED,

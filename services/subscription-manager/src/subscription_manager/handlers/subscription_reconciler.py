@@ -13,6 +13,7 @@ log = get_logger()
 
 _MIN_PAUSE_S = 0.2
 _RETRY_PAUSE_S = 2.0  # while Postgres is away
+_LEASE = timedelta(minutes=3)  # longer than a step
 
 
 class SubscriptionReconciler:
@@ -30,7 +31,6 @@ class SubscriptionReconciler:
         max_pause_s: float,
         max_concurrent: int,
         clock: Callable[[], datetime],
-        lease: timedelta = timedelta(minutes=3),
     ) -> None:
         self._connections = connections
         self._advance = advance
@@ -38,7 +38,6 @@ class SubscriptionReconciler:
         self._max_pause_s = max_pause_s
         self._max_concurrent = max_concurrent
         self._clock = clock
-        self._lease = lease
         self._running: set[asyncio.Task[None]] = set()
 
     async def run_reconciler(self, stopping: asyncio.Event) -> None:
@@ -59,7 +58,7 @@ class SubscriptionReconciler:
         if free <= 0:
             return False  # a task that ends wakes us
         try:
-            due = await self._connections.claim_due_checks(self._clock(), lease=self._lease, limit=free)
+            due = await self._connections.claim_due_checks(self._clock(), lease=_LEASE, limit=free)
         except Unavailable as error:
             # Postgres is away; due checks are claimed when it is back.
             log.warning("due_check_claim_failed", reason=str(error))

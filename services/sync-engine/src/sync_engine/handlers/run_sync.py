@@ -62,6 +62,9 @@ log = get_logger()
 # does not know it yet moves one or two.
 _MAX_CURSOR_CONFLICTS = 3
 
+# Messages of one run whose parts are fetched at once; Graph gives a mailbox four slots.
+_MAX_CONCURRENT_MESSAGES = 3
+
 # How much longer a run may take because it waits for quota. It holds a slot of the worker meanwhile; a longer wait ends
 # the run, and its request is appended again.
 _MAX_QUOTA_WAIT_S = 10.0
@@ -86,7 +89,6 @@ class RunSync:
         clock: Callable[[], datetime],
         timings: SyncTimings,
         state_id_form: StateIdForm = StateIdForm.DEFAULT,
-        max_concurrent_messages: int = 3,
     ) -> None:
         self._providers = providers
         self._states = repositories.states
@@ -97,9 +99,9 @@ class RunSync:
         cursors, messages = repositories.cursors, repositories.messages
         claims = ClaimMessages(repositories.ingestion_states, id_form=state_id_form)
         collect = CollectMessages(
-            blobs, repositories.uploads, containers, messages, claims, max_concurrent=max_concurrent_messages
+            blobs, repositories.uploads, containers, messages, claims, max_concurrent=_MAX_CONCURRENT_MESSAGES
         )
-        observe = ObserveMessages(messages, clock, max_concurrent=max_concurrent_messages)
+        observe = ObserveMessages(messages, clock, max_concurrent=_MAX_CONCURRENT_MESSAGES)
         changes = ProcessChanges(messages, collect, observe)
         commits = CommitUpdates(repositories.pages, clock)
         advance = AdvanceCursor(cursors, messages, changes, commits, clock)

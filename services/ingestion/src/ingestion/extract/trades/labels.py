@@ -18,8 +18,8 @@ class Label(StrEnum):
     PRICE = "price"  # of one share, or a percentage
     GROSS = "gross"  # quantity times price
     SETTLED = "settled"  # what was paid or received in the end
-    TAX = "tax"  # what was kept for a state
-    FEE = "fee"  # what a bank, broker or exchange takes
+    TAX = "tax"  # what was kept for a state: called a tax, a duty or a levy
+    FEE = "fee"  # what a bank, broker or exchange takes, or a supervisor: called a fee
     INTEREST = "interest"  # accrued interest of a bond
     REFERENCE = "reference"  # the number of the order, or of the note
     ACCOUNT_NAME = "account_name"  # whose account it is
@@ -36,11 +36,12 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
         Label.IGNORED,
         (
             r"(?:stop|trailing)?-?\s?limit(?:kurs|preis|\s+price|e)?",
+            r"(?:precio|prezzo|pre[çc]o|prix|cours)\s+l[íi]mite(?!\s+(?:ex[ée]cut|ejecut|esegu|execut))|limiet(?:koers|prijs)?",
             r"bemessungs\w*|berechnungs\w*|verrechnungstopf|sparerpausch\w*|freistellung\w*|freibetrag|teilfreistellung",
             r"ver[äa]u(?:ß|ss)erungs\w*|anschaffungs\w*|gewinn|verlust|steuerlicher?|kapitalertrag\b|ertrag\b",
             r"(?:alter|neuer)\s+(?:saldo|bestand)(?:\s+zu\s+ihren\s+(?:gunsten|lasten))?|bestand(?:\s+(?:neu|alt|nach|zugunsten|zulasten))?|balance|saldo|solde|position\s+after",
             r"letzte\s+f[äa]lligkeit|laufzeit|b[öo]rsenplatz\b(?!geb)|year\s+to\s+date|ytd|telefon|telefax|tel\.?|fon|fax|hotline|tlf",
-            r"(?:accrued|stück)\s?zinstage|zinssatz|coupon\s+rate|seite|page|side|pagina|p[áa]gina|blz|bankleitzahl",
+            r"(?:accrued|stück)\s?zinstage|zinssatz|coupon\s+rate|seite|page|side(?=\W{0,3}\d)|pagina|p[áa]gina|blz|bankleitzahl",
             r"hrb|ust-?\s?id\S*|uid|cvr-?\s?nr\.?|registered|vat\s+(?:no|number)",
         ),
     ),
@@ -83,7 +84,7 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
             r"(?:order|trade|transaction|contract|deal|bargain|confirmation|execution)\s+(?:reference|ref\.?|no\.?|number|id|#)|our\s+ref(?:erence)?|reference(?:\s+(?:no\.?|number))?",
             r"(?:r[ée]f[ée]rence|num[ée]ro)\s*(?:de\s+|d['’])?(?:l['’])?(?:ordre|ordine|orden|ordem|op[ée]ration|operazione|transaction|avis)?|n[°º]\s*(?:d['’]ordre|op[ée]ration|de\s+orden|orden|operaci[óo]n|ordine|operazione|da\s+ordem|ordem|ordre)",
             r"(?:numero|n[úu]mero|referencia|riferimento|refer[êe]ncia)\s*(?:de\s+(?:la\s+)?|da\s+|d['’]|dell['’])?(?:orden|ordem|operaci[óo]n|ordine|operazione|opera[çc][ãa]o)?|(?:order|transactie|nota|referentie)\s?nummer|kenmerk|refnr\.?",
-            r"contract\s+note\s+(?:no\.?|number)|(?:nota|avis|aviso)\s+n\.?\s?[°º]",
+            r"contract\s+note\s+(?:no\.?|number)|(?:nota|avis|aviso)\s+n\.?\s?[°º]|r(?:if|[ée]f)\.\s*(?:de\s+(?:l['’])?|da\s+|d['’]|dell['’])?(?:ordine|operazione|nota|orden|operaci[óo]n|ordem|ordre|op[ée]ration)",
         ),
     ),
     (
@@ -97,7 +98,8 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
         Label.ACCOUNT,
         (
             r"(?:(?:brokerage|custody|trading|client|investment)\s+)?account(?:\s*/\s*custody\s+account)?\s*(?:number|no\.?|nr\.?|id|#)|client\s+(?:number|id|ref(?:erence)?)|portfolio\s+(?:number|no\.?)",
-            r"(?:conta|cuenta|compte|conto)\s+n\.?\s?[°º]",
+            r"(?:brokerage|custody|trading|client|investment|securities)\s+account(?=\W{1,3}[a-z]{0,4}-?\d)|(?:wertpapier)?depot(?=\W{1,3}\d{4,12}(?![\w/.-]))",
+            r"(?:conta|cuenta|compte|conto)\s+n\.?\s?[°º]|compte[-\s]titres\s+ordinaire(?:\s+n[°º])?",
             r"(?:wertpapier)?depot-?\s?(?:nummer|nr\.?|konto(?:-?nr\.?)?)|konto-?\s?(?:nummer|nr\.?)|kunden-?\s?(?:nummer|nr\.?)",
             r"(?:num[ée]ro\s+(?:de\s+)?|n[°º]\s*(?:de\s+)?)(?:compte|client|dossier)(?:[-\s]titres)?|compte[-\s]titres(?:\s+n[°º])?",
             r"(?:n[úu]mero\s+(?:de\s+|da\s+)?|n[°º]\s*(?:de\s+|da\s+)?)(?:cuenta|contrato|conta|cliente)|(?:numero\s+(?:di\s+)?|n[°º]\s*)?(?:dossier\s+titoli|conto\s+(?:titoli|n\.?)|deposito\s+titoli)|(?:effecten)?rekening\s?(?:nummer)?|depotnr\.?",
@@ -108,7 +110,7 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
         (
             r"[a-zäöüß]{0,30}steuern?\b|kest\s+(?:i|ii|iii)|stempel(?:geb[üu]hr)?|[a-z]{0,20}taks\b|roerende\s+voorheffing|droits?\s+de\s+timbre|csg\b|crds\b|contributions?\s+sociales|irpf\b|retenci[óo]n(?:\s+(?:a\s+cuenta|fiscal|irpf))?|tasa\s+(?:tobin|financiera)|imposta\s+di\s+bollo|bolli\b|bollo\b|capital\s+gains?(?:\s+tax)?|imp(?:osto|\.)\s*(?:do\s+|de\s+)?selo|selo\b|irs\b|consumption\s+tax|ftt|panel\s+(?:on\s+takeovers|levy)",
             r"(?:kapitalertrags?|quellen|abgeltungs?|kirchen|finanztransaktions?|umsatz|stempel|b[öo]rsenumsatz)-?s?t(?:euer|\.)|kapst|kest\b|kist\b|solz\b|solidarit[äa]ts\w*|steuern?\b|eidg\w*\s+umsatzabgabe|umsatzabgabe|stempelabgabe",
-            r"(?:withholding|stamp|transaction|financial\s+transaction|capital\s+gains|securities|sales)\s+(?:tax|duty)|stamp\s+duty(?:\s+reserve\s+tax)?|sdrt|ptm\s+levy|tax(?:es)?\b|gst\b|vat\b|levy\b|sec(?:tion\s+31)?\s+fee|ftt\b",
+            r"(?:withholding|stamp|transaction|financial\s+transaction|capital\s+gains|securities|sales)\s+(?:tax|duty)|stamp\s+duty(?:\s+reserve\s+tax)?|sdrt|ptm\s+levy|tax(?:es)?\b|gst\b|vat\b|levy\b|ftt\b",
             r"(?:taxe|imp[ôo]t|ttf|tob|pr[ée]l[èe]vement\w*|t\.?v\.?a\.?)\b(?:\s+(?:sur\s+les\s+)?(?:transactions?\s+financi[èe]res?|bourse|sociaux))?|retenci[óo]n|impuesto\w*|i\.?v\.?a\.?\b",
             r"imposta(?:\s+\w+)?|tobin\s+tax|ritenuta|imposto(?:\s+(?:de\s+)?selo)?|beurs(?:taks|belasting)|belasting|reten[çc][ãa]o|udbytteskat|skat\b",
         ),
@@ -152,7 +154,7 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
             r"(?:derechos|gastos|c[áa]nones|tasas|tarifas?|honorarios|comisi[óo]n(?:es)?)(?:\s+(?:de\s+(?:la\s+)?)?(?:bolsa|mercado|contrataci[óo]n|liquidaci[óo]n|custodia|intermediaci[óo]n|compra|venta|suscripci[óo]n|reembolso|cambio|tramitaci[óo]n|correo|bancari[oa]s?|operaci[óo]n))?\b",
             r"(?:commissioni?|diritti|oneri|spese|costi)(?:\s+(?:di\s+|d['’])?(?:negoziazione|intermediazione|borsa|mercato|esecuzione|sottoscrizione|ingresso|uscita|cambio|fiss[ie]|bancari[ae]|amministrativ[ie]|accessorie|varie))?\b",
             r"(?:comiss(?:[ãa]o|[õo]es)|despesas|encargos|custos|taxas?|emolumentos|portes)(?:\s+(?:de\s+|da\s+)?(?:bolsa|mercado|transa[çc][ãa]o|corretagem|intermedia[çc][ãa]o|custódia|liquida[çc][ãa]o|execu[çc][ãa]o|subscri[çc][ãa]o|resgate|negocia[çc][ãa]o|bancárias?))?\b",
-            r"(?:beurs|makelaars|uitvoerings|afwikkelings|instap|uitstap|bank|valuta|aan-?\s?en\s+verkoop)\s?kosten|kosten(?:\s+(?:beurs|broker|derden|transactie))?\b|commissie(?:loon)?|(?:dealing|trading|platform|custody|settlement|clearing|regulatory|exchange|entry|exit|contract|admin(?:istration)?|ticket|market)\s+(?:commission|fee|charge|cost|levy)s?|sec\s+fees?|finra\s+\w+|orf\b|taf\b|handling",
+            r"(?:beurs|makelaars|uitvoerings|afwikkelings|instap|uitstap|bank|valuta|aan-?\s?en\s+verkoop)\s?kosten|kosten(?:\s+(?:beurs|broker|derden|transactie))?\b|commissie(?:loon)?|(?:dealing|trading|platform|custody|settlement|clearing|regulatory|exchange|entry|exit|contract|admin(?:istration)?|ticket|market)\s+(?:commission|fee|charge|cost|levy)s?|sec(?:tion\s+31)?\s+fees?|finra\s+\w+|orf\b|taf\b|handling",
         ),
     ),
     (
@@ -235,7 +237,7 @@ def find_labels(text: str) -> Iterator[re.Match[str]]:
 
 
 _BUY = (
-    r"(?:wertpapier|fonds|aktien|sparplan)?-?(?:kauf|ankauf|zeichnung|(?<!in\s)(?<!mit\s)(?<!unter\s)bezug(?!\s+(?:auf|zu|nehmend)\b)|erwerb|k[äa]ufe)|kaufen(?=\s*$)|gekauft|erworben|gezeichnet|bought|buy|purchased?"
+    r"ausgabe\s+von\s+(?:fonds)?anteilen|(?:wertpapier|fonds|aktien|sparplan)?-?(?:kauf|ankauf|zeichnung|(?<!in\s)(?<!mit\s)(?<!unter\s)bezug(?!\s+(?:auf|zu|nehmend)\b)|erwerb|k[äa]ufe)|kaufen(?=\s*$)|gekauft|erworben|gezeichnet|bought|buy|purchased?"
     r"|subscri(?:bed|ption)|achats?|achet[ée]e?s?|souscriptions?|souscrite?s?|compras?|comprad[oa]s?|compr[áa]mos|comprou|suscripci[óo]n|suscrit[oa]s?"
     r"|acquist(?:o|at[oaie])|sottoscri(?:zione|tt[oaie])|aankoop|gekocht|subscri[çc][ãa]o|subscritas?|subscrevemos|aquisi[çc][ãa]o|adquisici[óo]n"
     r"|k[øo]bt?|k[öo]pt?|inschrijving|ingeschreven|acquisitions?|acquired|investissement(?!\s+(?:d['’])?esp[èe]ces)|verwerving|koop|kopen|kochten"
@@ -298,13 +300,19 @@ FAILED_ORDER = re.compile(
 )
 ORDER_ONLY = re.compile(
     r"\b(?:auftragsbest[äa]tigung|orderbest[äa]tigung|order\s+(?:confirmation|acknowledg\w+|received)|(?:auftrag|order)\s+(?:ist\s+)?(?:erhalten|vorgemerkt|erfasst|eingegangen|platziert)"
-    r"|vormerkung|confirmation\s+de\s+r[ée]ception|orden\s+recibida|conferma\s+(?:di\s+)?ricezione|orderbevestiging"
+    r"|vormerkung|confirmaci[óo]n\s+de\s+recepci[óo]n|confirma[çc][ãa]o\s+de\s+rece[pç]\w{2,4}|ontvangstbevestiging|pendiente\s+de\s+ejecuci[óo]n|confirmation\s+de\s+r[ée]ception|orden\s+recibida|conferma\s+(?:di\s+)?ricezione|orderbevestiging"
     r"|order\s+(?:has\s+been\s+|was\s+|is\s+)(?:received|placed|registered|pending)|accus[ée]\s+de\s+r[ée]ception|ordre\s+(?:est\s+|a\s+[ée]t[ée]\s+)?(?:re[çc]u|enregistr[ée]|pris\s+en\s+compte)"
     r"|orden\s+(?:est[áa]\s+|ha\s+sido\s+)?(?:recibida|registrada|pendiente)|ordine\s+(?:[èe]\s+stato\s+)?(?:ricevuto|registrato|inserito)"
     r"|order\s+is\s+(?:ontvangen|geregistreerd|geplaatst)|ordem\s+(?:foi\s+)?(?:recebida|registada|registrada|pendente))\b",
     re.IGNORECASE,
 )
 
+# The last day of an order is not that of a trade.
+VALID_UNTIL = re.compile(
+    r"\b(?:valid\s+(?:until|till|to)|good\s+till|g[üu]ltig\s+bis|valable\s+jusqu['’]au|v[áa]lid[ao]\s+(?:hasta|at[ée]|fino\s+al?)"
+    r"|geldig\s+tot)\W{0,4}(?:(?:the|zum|el|al|o|ao|a)\s)?$",
+    re.IGNORECASE,
+)
 QUANTITY_BEFORE = re.compile(
     r"(?:\b(?:st[üu]ck|st|stk|nominale?|anteile|shares|units|qty|titres|parts|n\.?\s*azioni|quote|aantal|antal)\b\.?\s*:?\s*)$",
     re.IGNORECASE,

@@ -121,10 +121,14 @@ def _is_settlement_day(place: LabelPlace, dates: Sequence[DatePlace]) -> bool:
 
 def _find_label_places(text: str) -> Iterator[LabelPlace]:
     label: Label | None = None
+    cost_end: int | None = None  # of the cost or interest that was named last
     for match in find_labels(text):
         before = text[max(0, match.start() - 30) : match.start()] if match.lastgroup == Label.TAX else ""
         if _INCLUDING.search(before) or _BEFORE_OR_AFTER.search(before) or (_AND.search(before) and label is Label.FEE):
             continue  # `Brokerage incl. VAT` and `Fee & GST` are fees, `to your debit before taxes` what was settled
+        if cost_end is not None and _is_of_cost(text, cost_end, match):
+            continue
+        cost_end = match.end() if match.lastgroup in _COSTS else None
         label = Label(match.lastgroup or "")
         yield LabelPlace(label, match.start(), match.end())
 
@@ -136,6 +140,24 @@ def _find_dates(text: str, day_first: bool | None) -> Iterator[DatePlace]:
             yield DatePlace(found, match.start(), match.end())
 
 
+def _is_of_cost(text: str, cost_end: int, match: re.Match[str]) -> bool:
+    """`Provision 1,1 % vom Kurswert 57,32`, `Imposta su rateo`: what a cost was computed from. `Rateo interessi lordo`:
+    of which kind it is. In the head of a table each is a column."""
+    between = text[cost_end : match.start()]
+    is_base = _BASE_OF_COST.fullmatch(between) is not None
+    is_kind = _ONE_WORD.fullmatch(between) is not None and _KIND_OF_COST.fullmatch(match[0]) is not None
+    return (is_base or is_kind) and re.search(r"\d", text[match.end() :]) is not None
+
+
+_COSTS = frozenset({Label.FEE, Label.TAX, Label.INTEREST})
+_BASE_OF_COST = re.compile(
+    r"(?: [^\W\d_]{1,20})?[ (]{1,3}(?:\d{1,3}(?:[.,]\d{1,6})? ?[%‰] )?"
+    r"(?:v(?:om|on)|auf|aus|of|on|sur|su[il]?|sull[ae']|sobre|over|op|van|do|da|af|av) "
+    r"(?:(?:the|den|dem|der|die|le|la|les|el|los|lo|il|i|o|a|het|de) )?",
+    re.IGNORECASE,
+)
+_ONE_WORD = re.compile(r"(?: [^\W\d_]{1,20})?[ (]{1,3}")
+_KIND_OF_COST = re.compile(r"brutt?o|brute?s?|lord[oiae]|gross|nett?[oiae]?s?", re.IGNORECASE)
 _AND = re.compile(r"[^\W\d_]\s?(?:&|\+|plus)\s{0,2}$", re.IGNORECASE)
 _INCLUDING = re.compile(
     r"\b(?:inc|incl|inkl|including|inklusive|inclus\w*|comprensiv\w*|enthalten\w*|inclu[ií]\w*)\.?\s*(?:\d{1,2}(?:[.,]\d)?\s?%\s*)?$",

@@ -2,10 +2,10 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any, BinaryIO
 
 import orjson
@@ -25,6 +25,7 @@ from ingestion.extract.document_kind import (
 from ingestion.extract.layout_rules import cut_lines
 from ingestion.extract.ocr_certainty import find_uncertain_trade_values, was_read_by_ocr
 from ingestion.extract.trades import labels
+from ingestion.extract.trades.columns import find_columns
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import MAX_LINES, ReadLine, read_lines
 from ingestion.extract.trades.no_trade import (
@@ -42,8 +43,10 @@ from ingestion.extract.trades.numbers import CURRENCIES
 from ingestion.extract.trades.plain_letters import restore_letters
 from ingestion.extract.trades.row_trades import read_row_trades
 from ingestion.extract.trades.rows import find_product_rows
+from ingestion.extract.trades.sections import list_lines_without_trades
 from ingestion.extract.trades.security import find_account, find_account_name, list_isins
 from ingestion.extract.trades.side_and_dates import SHORT_DATE, find_direction
+from ingestion.extract.trades.taken_back import build_cancellation, find_note_replaced, is_corrected_note
 from ingestion.extract.trades.trade import SharedFacts, TradeReading, read_trade
 from mailroom_common.parser import JSON
 
@@ -59,7 +62,8 @@ _MAX_BLOCK = 60  # lines of one trade
 @dataclass(frozen=True, slots=True)
 class NoteReading:
     """`has_trades` False: the document has none, and says so by what it is. `doubts` is what the trades do not account
-    for: `trades`, securities that none of them is in; `lines`, more text than is read."""
+    for: `trades`, securities that none of them is in; `lines`, more text than is read; `corrected`, another note of the
+    trade, which is to be taken back."""
 
     document_type: str
     trades: tuple[TradeReading, ...]
@@ -132,7 +136,15 @@ def _read_lines(page: Sequence[TextLine], lines: Sequence[ReadLine], *, is_cut: 
         document_type, readings = CONTRACT_NOTE, [inside]
     dollar = _find_dollar(lines)
     readings = [_name_dollar(_name_security(reading, lines), dollar) for reading in readings]
-    doubts = [*_find_doubts(readings, lines), *(["lines"] if is_cut else [])]
+    is_statement = document_type == ACTIVITY_STATEMENT
+    if not is_statement and len(readings) == 1:
+        readings = _add_note_replaced(readings[0], lines)
+    is_corrected = len(readings) == 1 and not readings[0].trade.is_cancellation and is_corrected_note(lines)
+    doubts = [
+        *(["corrected"] if is_corrected else []),
+        *_find_doubts(readings, lines, is_statement=is_statement),
+        *(["lines"] if is_cut else []),
+    ]
     return NoteReading(document_type, tuple(readings), True, tuple(doubts))
 
 
@@ -188,19 +200,33 @@ def _find_note_inside(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeRe
     Of what names balances the numbers have nothing to do with each other, unless all of a trade was found. A row of
     what is held may be what was read: then a person sees it.
     """
-    whole = read_trade(lines, shared)
-    if not whole.is_product_proven or (not is_read_as_trade(lines, [whole]) and not says_side_alone(lines)):
-        return None
-    if whole.trade.list_missing_fields() and any(kind_words.BALANCE.search(line.text) for line in lines):
-        return None
-    rows = {(row.quantity, row.price) for row in find_product_rows(lines)}
-    return replace(whole, is_product_proven=rows <= {(whole.trade.quantity, whole.trade.price)})
+    for part in _list_parts(lines, list_lines_without_trades(lines)):
+        found = read_trade(part, shared)
+        if not found.is_product_proven or (not is_read_as_trade(part, [found]) and not says_side_alone(part)):
+            continue
+        if found.trade.list_missing_fields() and any(kind_words.BALANCE.search(line.text) for line in lines):
+            continue
+        rows = {(row.quantity, row.price) for row in find_product_rows(part)}
+        return replace(found, is_product_proven=rows <= {(found.trade.quantity, found.trade.price)})
+    return None
+
+
+def _list_parts(lines: Sequence[ReadLine], without: Container[int]) -> Iterator[Sequence[ReadLine]]:
+    """The lines that stand together and are none of those."""
+    for is_without, part in groupby(lines, lambda line: line.index in without):
+        if not is_without:
+            yield list(part)
 
 
 def _find_blocks(lines: Sequence[ReadLine], kind: DocumentKind | None) -> list[Sequence[ReadLine]]:
-    """The lines from each that begins a trade to the next one that does."""
+    """The lines from each that begins a trade to the next one that does, or to a section that has none."""
     starts = [line.index for line in lines if _begins_trade(line, kind)]
-    return [lines[start : min(end, start + _MAX_BLOCK)] for start, end in pairwise([*starts, len(lines)])]
+    without_trades = sorted(list_lines_without_trades(lines)) if kind is DocumentKind.ACTIVITY_STATEMENT else []
+    blocks = []
+    for start, end in pairwise([*starts, len(lines)]):
+        section = next((index for index in without_trades if start < index < end), end)
+        blocks.append(lines[start : min(section, start + _MAX_BLOCK)])
+    return blocks
 
 
 def _begins_trade(line: ReadLine, kind: DocumentKind | None) -> bool:
@@ -262,7 +288,9 @@ def _lists_trades(page: Sequence[TextLine], lines: Sequence[ReadLine]) -> bool:
     """Whether a row of a statement may be a trade: by a word, or because it multiplies and has a day."""
     if any(may_book_trade(line) for line in lines):
         return True
-    rows = [row for row in find_product_rows(lines) if values.DATES.search(row.line.text)]
+    without_trades = list_lines_without_trades(lines)
+    may_trade = [line for line in lines if line.index not in without_trades]
+    rows = [row for row in find_product_rows(may_trade) if values.DATES.search(row.line.text)]
     days = {match[0] for row in rows for match in values.DATES.finditer(row.line.text)}
     names_day = any(place.label is Label.TRADE_DATE for line in lines for place in line.labels)
     if any(LIKE_TRADE.search(row.line.text) for row in rows):
@@ -289,6 +317,14 @@ def _name_security(reading: TradeReading, lines: Sequence[ReadLine]) -> TradeRea
     return reading
 
 
+def _add_note_replaced(reading: TradeReading, lines: Sequence[ReadLine]) -> list[TradeReading]:
+    """With the trade of the note in whose place this one stands: that is taken back."""
+    number, own = find_note_replaced(lines), reading.trade.reference
+    if number is None or own is None or own == number:
+        return [reading]
+    return [reading, replace(reading, trade=build_cancellation(reading.trade, number))]
+
+
 def _name_dollar(reading: TradeReading, dollar: str | None) -> TradeReading:
     if dollar is None or reading.trade.currency != "USD":
         return reading
@@ -304,11 +340,13 @@ def _find_dollar(lines: Sequence[ReadLine]) -> str | None:
 _DOLLARS = re.compile(r"\b(?:USD|AUD|CAD|NZD|HKD|SGD)\b|US\$")
 
 
-def _find_doubts(readings: Sequence[TradeReading], lines: Sequence[ReadLine]) -> list[str]:
+def _find_doubts(readings: Sequence[TradeReading], lines: Sequence[ReadLine], *, is_statement: bool) -> list[str]:
     """What the document says that the trades do not account for."""
     named = {reading.trade.isin for reading in readings}
-    unread = [number for number in list_isins(lines) if number not in named]
-    return ["trades"] if unread and len(readings) < len(list_isins(lines)) else []
+    without_trades = list_lines_without_trades(lines) if is_statement else frozenset()
+    isins = list_isins([line for line in lines if line.index not in without_trades])
+    unread = [number for number in isins if number not in named]
+    return ["trades"] if unread and len(readings) < len(isins) else []
 
 
 def _determine_day_first(page: Sequence[TextLine]) -> bool | None:
@@ -339,7 +377,9 @@ _DAY_FIRST_LANGUAGE = re.compile(
 
 
 def _find_shared_facts(lines: Sequence[ReadLine]) -> SharedFacts:
-    days = {found.date for line in lines for found in line.dates}
+    days = {
+        found.date for line in lines for found in line.dates if not labels.VALID_UNTIL.search(line.text, 0, found.start)
+    }
     years = Counter(found.date.year for line in lines for found in line.dates)
     return SharedFacts(
         currency=_find_named_currency(lines) or values.determine_currency(line.text for line in lines),
@@ -348,6 +388,7 @@ def _find_shared_facts(lines: Sequence[ReadLine]) -> SharedFacts:
         year=years.most_common(1)[0][0] if years else None,
         only_date=days.pop() if len(days) == 1 else None,
         has_ticker_column=any(place.label is Label.TICKER for line in lines for place in line.labels),
+        columns=find_columns(lines),
     )
 
 

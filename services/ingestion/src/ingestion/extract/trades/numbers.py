@@ -5,7 +5,7 @@ A number keeps all its readings, the likeliest first; arithmetic chooses.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -210,7 +210,3 @@ def _name_currency(written: str | None, dollar: str | None = None) -> str | None
     if written == "$" and dollar is not None:
         return dollar
     return written if re.fullmatch(_CODES, written) else _SYMBOLS.get(written.lower())
-
-
-def list_values(numbers: Sequence[Number]) -> list[Decimal]:
-    return [reading for number in numbers for reading in number.readings]

@@ -7,10 +7,12 @@ from decimal import Decimal
 from ingestion.domain.trade import Direction, Trade
 from ingestion.extract.trades import labels
 from ingestion.extract.trades.candidates import gather_candidates
+from ingestion.extract.trades.columns import RowAmounts, resolve_amounts
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import ReadLine
 from ingestion.extract.trades.numbers import CURRENCIES
 from ingestion.extract.trades.rows import ProductRow, are_trades, drop_total, explain_by_row, find_product_rows
+from ingestion.extract.trades.sections import list_lines_without_trades
 from ingestion.extract.trades.security import ISIN, find_isin, list_isins
 from ingestion.extract.trades.side_and_dates import find_direction, is_cancellation
 from ingestion.extract.trades.trade import SharedFacts, TradeReading
@@ -25,10 +27,13 @@ _ZERO = Decimal("0.00")
 def read_row_trades(lines: Sequence[ReadLine], shared: SharedFacts) -> list[TradeReading]:
     """The trades of the rows; none where the rows are parts of one order, or no trades."""
     candidates = gather_candidates(lines)
-    rows = drop_total(find_product_rows(lines, {id(number) for number in candidates.quantities}))
+    without_trades = list_lines_without_trades(lines)
+    may_trade = [line for line in lines if line.index not in without_trades]
+    rows = drop_total(find_product_rows(may_trade, {id(number) for number in candidates.quantities}))
     rows = _drop_settlements(rows, lines)
     direction, is_direction_certain = find_direction(lines)
-    if not are_trades(rows) or (direction is None and not _have_signs(rows)):
+    have_sides = all(labels.DIRECTION.search(row.line.text) for row in rows)
+    if not are_trades(rows) or (direction is None and not have_sides and not _have_signs(rows)):
         return []
     has_costs = any(number.value for number in (*candidates.fees, *candidates.taxes, *candidates.interests))
     return [
@@ -68,25 +73,25 @@ def _read_row(
         direction = Direction.BUY if own["buy"] else Direction.SELL
     elif direction is None:
         direction = Direction.BUY if row.amount_number.is_negative else Direction.SELL
-    explained = explain_by_row(row.line.numbers, row.amount, direction.sign_of_costs)
-    settled, cost = (explained[0].value, explained[1]) if explained else (row.amount, _ZERO)
+    amounts, is_settlement_proven = _find_amounts(row, shared, direction, has_costs=has_costs)
     days = sorted(found.date for found in row.line.dates)
     trade = Trade(
         direction=direction,
         trade_date=days[0],
         settlement_date=days[1] if len(days) > 1 else None,
-        quantity=row.quantity,
-        price=row.price,
+        quantity=amounts.quantity,
+        price=amounts.price_value,
         isin=(isin := _find_row_isin(row, lines)),
         ticker=None if isin else _find_row_ticker(row),
         currency=row.amount_number.currency
         or row.price_number.currency
+        or amounts.currency
         or _find_section_currency(row, lines)
         or shared.currency,
-        settled_amount=settled,
-        gross_amount=row.amount,
-        fees=cost,
-        taxes=_ZERO,
+        settled_amount=amounts.settled,
+        gross_amount=amounts.gross,
+        fees=amounts.fees,
+        taxes=amounts.taxes,
         account=shared.account,
         account_name=shared.account_name,
         is_cancellation=is_cancellation([row.line]),
@@ -95,10 +100,28 @@ def _read_row(
     return TradeReading(
         trade,
         is_product_proven=True,
-        is_settlement_proven=explained is not None or not has_costs,
+        is_settlement_proven=is_settlement_proven,
         is_date_certain=names_day or len(days) > 1,
         is_direction_certain=is_direction_certain or own is not None,
     )
+
+
+def _find_amounts(
+    row: ProductRow, shared: SharedFacts, direction: Direction, *, has_costs: bool
+) -> tuple[RowAmounts, bool]:
+    """By the heads of its columns, or by what the row itself goes on with; and whether that explains its costs."""
+    columns = shared.columns.rows.get(row.line.index)
+    if columns is not None and (amounts := resolve_amounts(columns, direction)) is not None:
+        return amounts, True
+    explained = explain_by_row(row.line.numbers, row.amount, direction.sign_of_costs)
+    settled, cost = (explained[0], explained[1]) if explained else (None, _ZERO)
+    number = settled or row.amount_number
+    value = settled.value if settled else row.amount
+    amounts = RowAmounts(
+        row.quantity, row.price_number, row.price, row.amount, cost, _ZERO, value, number, currency=None
+    )
+    is_below_costs = has_costs or row.line.index in shared.columns.with_costs
+    return amounts, explained is not None or not is_below_costs
 
 
 def _have_signs(rows: Sequence[ProductRow]) -> bool:

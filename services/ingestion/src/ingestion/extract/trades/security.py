@@ -251,7 +251,7 @@ _SAID_NAME = re.compile(
 
 REFERENCE = re.compile(r"(?:[A-Z]{1,3}\s)?(?=[\w./-]*\d)[\w./-]{3,40}")
 # Its blanks are none of the number: one note has `4471 0029 18` and the next one `4471002918`.
-_ACCOUNT = re.compile(r"(?=[\w./-]*\d)[\w./-]{2,40}(?:[ ]\d{1,6}(?![\w.,/:-])){0,8}")
+_ACCOUNT = re.compile(r"(?=[\w./-]*\d)[\w./-]{2,40}(?:[ ]\d{1,7}(?![\w.,/:-])){0,8}(?:[ ][A-Z](?![\w.,/:-]))?")
 
 
 def find_words(lines: Sequence[ReadLine], label: Label, pattern: re.Pattern[str]) -> str | None:

@@ -115,7 +115,9 @@ def _choose_other_date(lines: Sequence[ReadLine]) -> tuple[date | None, bool]:
         (found.date, line)
         for line in lines
         for found in line.dates
-        if found.date not in settlement and not _ORDERED_ON.search(line.text, 0, found.start)
+        if found.date not in settlement
+        and not _ORDERED_ON.search(line.text, 0, found.start)
+        and not labels.VALID_UNTIL.search(line.text, 0, found.start)
     ]
     common = Counter(found for found, _ in rest).most_common(2)
     if not common or (len(common) > 1 and common[0][1] == common[1][1]):
@@ -211,7 +213,8 @@ _TIME = re.compile(r"(?<![\d:.,])([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?(?![\d
 
 
 def find_time(lines: Sequence[ReadLine], trade_date: date | None) -> str | None:
-    """The first time of day that stands beside the trade date, better one that is not said to be the order's."""
+    """The first time of day that stands beside the trade date, better one that is not said to be the order's; else what
+    a label calls the trade's."""
     timed = [
         (line, match)
         for line in lines
@@ -220,7 +223,13 @@ def find_time(lines: Sequence[ReadLine], trade_date: date | None) -> str | None:
     labelled = [match for line, match in timed if any(place.label is Label.TRADE_DATE for place in line.labels)]
     for match in (*labelled, *(match for line, match in timed if not _PRINTED.search(line.text))):
         return _build_time(match)
-    return _build_time(timed[0][1]) if timed else None
+    if timed:
+        return _build_time(timed[0][1])
+    # `Handelszeit 16:47 Uhr`, in a line of its own.
+    for line, place in list_places(lines, Label.TRADE_DATE):
+        if not line.dates and (match := _TIME.search(line.text, place.end)):
+            return _build_time(match)
+    return None
 
 
 def _build_time(match: re.Match[str]) -> str:

@@ -428,6 +428,8 @@ def _explain(
                 return _NOTHING
             if difference > 0 and (found := costs.find_summands(difference, slack)) is not None:
                 return found
+        if direction is not None and (signed := costs.find_signed((settled - gross) * sign, direction)) is not None:
+            return signed
     return None
 
 
@@ -447,6 +449,7 @@ class CostSums:
             if number.value
         ][:_MAX_COSTS]
         self.total = self._add(costs)
+        self._signed = self._list_signed(candidates, currency, factor)
         self._sums: dict[int, tuple[int, Costs]] = {}
         for mask in range(1, 1 << len(costs)):
             chosen = [cost for number, cost in enumerate(costs) if mask >> number & 1]
@@ -459,6 +462,39 @@ class CostSums:
     def _add(costs: Sequence[tuple[Decimal, int]]) -> Costs:
         parts = [sum((value for value, own in costs if own == kind), Decimal(0)) for kind in range(3)]
         return parts[0], parts[1], parts[2]
+
+    @classmethod
+    def _list_signed(cls, candidates: Candidates, currency: str | None, factor: Decimal) -> list[Costs]:
+        """All costs where some have a minus and others do not: those of one of the two signs are given back."""
+        kinds = (candidates.fees, candidates.taxes, candidates.interests)
+        numbers = [(number, kind) for kind, own in enumerate(kinds) for number in own if number.value][:_MAX_COSTS]
+        if len({number.is_negative for number, _ in numbers}) < 2:
+            return []
+        return [
+            cls._add(
+                [
+                    (
+                        number.value
+                        * (factor if number.currency == currency else 1)
+                        * (-1 if number.is_negative is is_given_back else 1),
+                        kind,
+                    )
+                    for number, kind in numbers
+                ]
+            )
+            for is_given_back in (True, False)
+        ]
+
+    def find_signed(self, total: Decimal, direction: Direction) -> Costs | None:
+        """Not where a broker gave back more than it took: what that is, a person says. Interest is no seller's cost."""
+        return next(
+            (
+                found
+                for found in self._signed
+                if abs(sum(found) - total) <= _CENT and found[0] >= 0 and (direction is Direction.BUY or not found[2])
+            ),
+            None,
+        )
 
     def find_summands(self, total: Decimal, slack: Decimal) -> Costs | None:
         """The costs whose sum is the total, to a cent or two."""

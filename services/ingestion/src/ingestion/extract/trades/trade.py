@@ -9,6 +9,7 @@ from decimal import Decimal
 
 from ingestion.domain.trade import Direction, Trade
 from ingestion.extract.trades.candidates import add_unnamed_costs, gather_candidates
+from ingestion.extract.trades.columns import Columns, RowAmounts, resolve_amounts
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import ReadLine
 from ingestion.extract.trades.numbers import Number
@@ -33,6 +34,7 @@ from ingestion.extract.trades.solver import (
     find_settlement,
     find_single,
 )
+from ingestion.extract.trades.taken_back import find_note_replaced, find_note_taken_back
 
 _MAX_GROSS = 4  # amounts that may be the gross one
 _MAX_RATES = 3
@@ -74,6 +76,7 @@ class SharedFacts:
     year: int | None
     only_date: date | None
     has_ticker_column: bool
+    columns: Columns
 
 
 def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
@@ -89,10 +92,17 @@ def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
     settlement: Settlement | None = None
     if gross is not None:
         settlement = find_settlement(candidates, gross, _get_gross_currency(product, candidates), direction)
+    if (row := _find_row_amounts(lines[0], shared, direction)) is not None:
+        product, has_unexplained_rows, gross = _build_labelled_product(row), False, row.gross
+        settlement = _build_settlement(row)
+    elif settlement is not None and lines[0].index in shared.columns.with_costs and not _has_named_costs(settlement):
+        settlement = replace(settlement, fees=None, taxes=None, is_proven=False)
     if direction is None:
         direction = infer_direction(lines, settlement)
     trade_date, is_date_certain = find_trade_date(lines, shared.year)
     trade_date = trade_date or shared.only_date
+    takes_back = is_cancellation(lines) and find_note_replaced(lines) is None
+    named = find_note_taken_back(lines) if takes_back else None
     trade = Trade(
         direction=direction,
         trade_date=trade_date,
@@ -104,10 +114,10 @@ def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
         wkn=find_wkn(lines),
         ticker=find_ticker(lines, has_ticker_column=shared.has_ticker_column),
         security_name=find_name(lines, _find_row(lines, product)),
-        reference=find_words(lines, Label.REFERENCE, REFERENCE),
+        reference=named or find_words(lines, Label.REFERENCE, REFERENCE),
         account=shared.account,
         account_name=shared.account_name,
-        is_cancellation=is_cancellation(lines),
+        is_cancellation=takes_back,
     )
     is_proven = settlement is not None and settlement.is_proven
     is_product_proven = (
@@ -117,6 +127,33 @@ def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
         settlement = replace(settlement, fees=None, taxes=None)  # some are listed, or none, and others were paid
     trade = _add_amounts(trade, candidates, product, gross, settlement, shared)
     return TradeReading(trade, is_product_proven, is_proven, is_date_certain, is_direction_certain)
+
+
+def _find_row_amounts(row: ReadLine, shared: SharedFacts, direction: Direction | None) -> RowAmounts | None:
+    columns = shared.columns.rows.get(row.index)
+    return resolve_amounts(columns, direction) if columns is not None else None
+
+
+def _build_labelled_product(row: RowAmounts) -> Product:
+    number = row.settled_number if row.settled == row.gross else None
+    return Product(row.quantity, row.price, row.price_value, row.gross, number, row.gross, is_foreign=False, score=4)
+
+
+def _build_settlement(row: RowAmounts) -> Settlement:
+    return Settlement(
+        row.settled_number,
+        row.settled,
+        row.gross,
+        row.fees,
+        row.taxes,
+        Decimal(0),
+        is_proven=True,
+        is_converted=False,
+    )
+
+
+def _has_named_costs(settlement: Settlement) -> bool:
+    return settlement.is_proven and bool(settlement.fees or settlement.taxes or settlement.interest)
 
 
 def _find_row(lines: Sequence[ReadLine], product: Product | None) -> ReadLine | None:

@@ -160,6 +160,12 @@ def test_of_totals_that_nothing_tells_apart_none_is_the_gross_amount() -> None:
     assert (trade["gross_amount"], trade["settled_amount"]) == (None, None)
 
 
+@pytest.mark.parametrize("name", ["SEC fee", "Section 31 fee", "FINRA TAF"])
+def test_what_a_supervisor_takes_as_a_fee_is_no_tax(name: str) -> None:
+    trade = read_only(ENGLISH.replace("Commission: €4.95", f"Commission: €4.50\n{name}: €0.45"))
+    assert (trade["fees"], trade["taxes"]) == ("4.95", "0.00")
+
+
 @pytest.mark.parametrize("said", ["YOU SOLD 7.5146 AT $58.9290", "Verkoop van 7,5146 HAVEN NV aan 58,9290 USD"])
 def test_a_line_that_says_so_has_quantity_and_price(said: str) -> None:
     rest = "Trade date 15 Jan 2026\nSymbol: HVN\nOther terms 1,250\nNet proceeds USD 442.83"

@@ -34,6 +34,23 @@ def test_what_was_set_off_is_no_tax() -> None:
     assert [str(number.value) for number in gather_candidates(lines).taxes] == ["125.00"]
 
 
+def test_what_a_cost_was_computed_from_is_no_label_of_its_amount() -> None:
+    found = gather_candidates(given("Kurswert 5.211,00 EUR", "Provision 1,1000 % vom Kurswert 57,32 EUR"))
+    assert [str(number.value) for number in found.gross] == ["5211.00"]
+    assert [str(number.value) for number in found.fees] == ["57.32"]
+
+
+def test_of_which_kind_a_cost_is_is_no_label_of_its_amount() -> None:
+    found = gather_candidates(given("Rateo interessi lordo 99,94 EUR", "Imposta sostitutiva su rateo -12,49 EUR"))
+    assert [str(number.value) for number in found.interests] == ["99.94"]
+    assert [str(number.value) for number in found.taxes] == ["12.49"]
+
+
+def test_in_the_head_of_a_table_each_label_is_a_column() -> None:
+    head, _ = given("Stück  Kurs  Provision  Brutto  Steuer", "10  20,50  4,95  205,00  0,45")
+    assert [place.label for place in head.labels] == ["quantity", "price", "fee", "gross", "tax"]
+
+
 def test_before_taxes_is_no_tax() -> None:
     found = gather_candidates(given("Zu Ihren Lasten vor Steuern EUR 209,95", "Belastung (vor Steuern) EUR 210,50"))
     assert [str(number.value) for number in found.settled] == ["209.95", "210.50"]

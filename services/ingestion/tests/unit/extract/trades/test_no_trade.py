@@ -180,3 +180,14 @@ REMBOURSEMENTS : BRUTS GLOBAUX 0,00 EUR
 @pytest.mark.parametrize("text", [PAYOUT, CUSTODY, EVENT, COUPONS], ids=["payout", "custody", "event", "coupons"])
 def test_a_payout_a_custody_fee_interest_and_coupons_are_no_trades(text: str) -> None:
     assert not has_trades(text)
+
+
+ORDER = (
+    "CONFIRMACIÓN DE RECEPCIÓN DE ORDEN\nEstado: Pendiente de ejecución\nTipo: Compra limitada\nValor: IBERDROLA\n"
+    "ISIN: ES0144580Y14\nTítulos: 500\nPrecio límite: 14,20 EUR\nImporte estimado: 7.100,00 EUR\n{} 30/11/2026"
+)
+
+
+def test_an_order_that_was_received_is_no_trade_and_its_last_day_no_trade_date() -> None:
+    assert not has_trades(ORDER.format("Válida hasta:"))
+    assert has_trades(ORDER.format("Fecha de ejecución:"))

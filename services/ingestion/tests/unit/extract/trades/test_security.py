@@ -149,3 +149,22 @@ def test_a_head_that_names_both_sides_is_no_symbol() -> None:
     row = "BUY/SELL QTY CURRENCY PRICE\nbuy 10 USD 20.50"
     text = ENGLISH.replace("Investment name: Allianz SE\nISIN: DE0008404005", f"SYMBOL: ARNO\n{row}")
     assert read_only(text)["ticker"] == "ARNO"
+
+
+@pytest.mark.parametrize(
+    ("line", "account"),
+    [
+        ("Client account 4471-082-B", "4471-082-B"),
+        ("Depot 600188273", "600188273"),
+        ("Compte-titres ordinaire n° 20417 0088312 Y", "204170088312Y"),
+        ("Depot 7800000000/20261216-45514943", None),  # that of a booking
+    ],
+)
+def test_the_number_of_an_account_is_whole(line: str, account: str | None) -> None:
+    rest = "\n".join(row for row in GERMAN.splitlines() if "Konto" not in row)
+    assert read_only(f"{rest}\n{line}\nEndbetrag 209,95 EUR")["account"] == account
+
+
+@pytest.mark.parametrize("label", ["Rif. ordine", "Réf. de l'opération", "Ref. orden"])
+def test_a_shortened_label_of_a_reference_is_one(label: str) -> None:
+    assert read_only(f"{GERMAN}{label} 26-1118-000914")["reference"] == "26-1118-000914"

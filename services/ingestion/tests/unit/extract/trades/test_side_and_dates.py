@@ -160,3 +160,15 @@ def test_a_value_date_in_front_of_an_amount_belongs_to_it() -> None:
     )
     trade = read_only(text)
     assert (trade["settlement_date"], trade["settled_amount"]) == ("2026-01-20", "209.95")
+
+
+def test_a_time_in_a_line_of_its_own_is_the_trades_if_a_label_says_so() -> None:
+    text = GERMAN.replace("Kauf am 15.01.2026 um 08:13:35", "Kauf\nHandelstag 15.01.2026\nHandelszeit 16:47 Uhr")
+    assert (read_only(text)["trade_date"], read_only(text)["trade_time"]) == ("2026-01-15", "16:47")
+    assert read_only(text.replace("Handelszeit", "Gedruckt um"))["trade_time"] is None
+
+
+def test_who_is_given_units_of_a_fund_buys_them() -> None:
+    text = GERMAN.replace("Wertpapierabrechnung\nKauf am", "Fondsabrechnung: Ausgabe von Anteilen\nHandelstag")
+    assert read_only(text)["direction"] == "buy"
+    assert read(text).confidence >= 0.9

@@ -126,6 +126,32 @@ def test_a_price_without_a_sign_may_be_a_percentage_or_pence_where_a_label_names
     assert product.gross_value == Decimal("1710.50")
 
 
+def test_a_tax_with_a_minus_beside_costs_without_one_is_given_back() -> None:
+    named = candidates(settled="14920.97 EUR", interests="99.94 EUR", fees="22.22 EUR", taxes="-12.49 EUR")
+    settlement = find_settlement(named, Decimal("14811.30"), "EUR", Direction.BUY)
+    assert settlement is not None
+    assert (settlement.is_proven, settlement.fees, settlement.taxes, settlement.interest) == (
+        True,
+        Decimal("22.22"),
+        Decimal("-12.49"),
+        Decimal("99.94"),
+    )
+
+
+def test_what_a_broker_gives_back_beyond_its_fees_is_for_a_person() -> None:
+    named = candidates(settled="12907.21 EUR", fees="247.76 EUR -380.70 EUR")
+    settlement = find_settlement(named, Decimal("13040.15"), "EUR", Direction.BUY)
+    assert settlement is not None
+    assert not settlement.is_proven
+
+
+def test_interest_comes_to_who_sells_a_bond_whatever_signs_its_costs_have() -> None:
+    named = candidates(settled="15476.09 EUR", interests="317.59 EUR", fees="-38.00 EUR -4.50 EUR")
+    settlement = find_settlement(named, Decimal("15201.00"), "EUR", Direction.SELL)
+    assert settlement is not None
+    assert (settlement.is_proven, settlement.fees, settlement.interest) == (True, Decimal("42.50"), Decimal("317.59"))
+
+
 def test_a_large_amount_in_another_currency_is_not_proven_by_its_size() -> None:
     settlement = find_settlement(
         candidates(settled="CHF 92658.45", exchange_rates="1.241652", fees="CHF 489.15", taxes="CHF 138.05"),
