@@ -360,7 +360,7 @@ def _find_proven(
                 Settlement(number, value, converted, *parts, is_proven=True, is_converted=is_converted)
                 for number in usable
                 for value in number.readings
-                if (parts := _explain(costs, converted, value, direction, slack)) is not None
+                if (parts := _explain(costs, converted, value, direction, slack, is_named=is_named)) is not None
                 # What merely equals the gross amount proves nothing unless it is named so, and is the only one.
                 and (any(parts) or (is_named and not _is_contested(named, value)))
             ]
@@ -414,13 +414,15 @@ Costs = tuple[Decimal, Decimal, Decimal]  # fees, taxes, accrued interest
 
 
 def _explain(
-    costs: "CostSums", gross: Decimal, settled: Decimal, direction: Direction | None, slack: Decimal
+    costs: "CostSums", gross: Decimal, settled: Decimal, direction: Direction | None, slack: Decimal, *, is_named: bool
 ) -> Costs | None:
     """What leads from gross to settled; None where nothing does."""
     signs = (1, -1) if direction is None else (direction.sign_of_costs,)
     for sign in signs:
-        # Costs may be larger than what was sold: then the difference is paid.
-        differences = ((settled - gross) * sign, gross + settled) if sign < 0 else (settled - gross,)
+        # Costs may be larger than what was sold: then the difference is paid, and named so. What was once paid for it
+        # less what was lost is the gross amount as well.
+        may_exceed = sign < 0 and is_named
+        differences = ((settled - gross) * sign, gross + settled) if may_exceed else ((settled - gross) * sign,)
         for difference in differences:
             if difference > 0 and (exact := costs.find_summands(difference, Decimal(0))) is not None:
                 return exact

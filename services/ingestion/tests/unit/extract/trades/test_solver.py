@@ -222,3 +222,9 @@ def test_a_dollar_sign_is_that_of_the_one_dollar_that_the_amounts_name() -> None
 
 def test_a_fee_and_the_tax_on_it_in_one_amount_are_a_fee() -> None:
     assert (read_only(DOLLARS)["fees"], read_only(DOLLARS)["taxes"]) == ("3.00", "0.00")
+
+
+def test_what_was_once_paid_and_what_was_lost_are_no_costs_of_a_sale() -> None:
+    text = SOLD.replace("To your credit CHF 548.20", "Costs CHF 560.35\nReturn CHF 9.00")
+    text = text.replace("Commission CHF 2.75\nTax (stamp duty) CHF 0.40\n", "").replace("Total CHF 551.35\n", "")
+    assert read_only(text)["settled_amount"] != "9.00"
