@@ -30,11 +30,13 @@ import ingestion.extract.evidence_boxes as evidence_boxes
 import ingestion.extract.rule_based as rule_based
 import ingestion.extract.template_reading as template_reading
 import ingestion.extract.trades.note as note
+import ingestion.readers.actual_text as actual_text
 import ingestion.readers.einvoice as einvoice
 import ingestion.readers.ocr_text as ocr_text
 import ingestion.readers.page_pictures as page_pictures
 import ingestion.readers.pdf_text as pdf_text
 import ingestion.readers.ubl as ubl
+import ingestion.readers.xml_elements as xml_elements
 import mailroom_common.providers.charsets as charsets
 import mailroom_common.providers.headers as headers
 import mailroom_common.providers.http as http
@@ -264,6 +266,8 @@ RULES = {
     "layouts": Rule("ingestion.extract.template_reading", learn_layout),
     "forms": Rule("ingestion.api.form_file", read_form),
     "notes": Rule("ingestion.extract.trades", read_notes),
+    "digits that are said": Rule("ingestion.readers.actual_text", lambda text: actual_text.has_same_digits(text, text)),
+    "numbers of e-invoices": Rule("ingestion.readers.xml_elements", xml_elements.parse_number),
     "garbled layers": Rule("ingestion.readers.page_pictures", lambda text: page_pictures.is_garbled(text, 0)),
     "letters of pictures": Rule("ingestion.readers.ocr_text", read_letters),
     "placeholders": Rule("ingestion.readers.pdf_text", pdf_text.is_placeholder),

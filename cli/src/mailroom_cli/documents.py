@@ -1,4 +1,4 @@
-"""`mailroom documents`: look for documents, decide about them, upload and export them, through ingestion's API."""
+"""`mailroom documents`: look for documents, save and decide about them, upload and export them, through ingestion."""
 
 import os
 import sys
@@ -17,6 +17,7 @@ from mailroom_common.errors import Rejected
 app = typer.Typer(name="documents", no_args_is_help=True, help="Documents, and what people decide about them.")
 
 DocumentId = Annotated[str, typer.Argument(metavar="ID", help="As `mailroom documents list` shows it.")]
+Output = Annotated[Path | None, typer.Option("--output", "-o", help="A file; standard output otherwise.")]
 Filters = Annotated[
     list[str] | None,
     typer.Option(
@@ -80,6 +81,16 @@ _LOCKED_EXAMPLES = """Examples:
 
   mailroom documents password 6b2b7a0e-8a53-5a0e-8a58-3b1c8a7f2d10 < password.txt
 """
+_CONTENT_EXAMPLES = """Examples:
+
+  mailroom documents content 6b2b7a0e-8a53-5a0e-8a58-3b1c8a7f2d10 -o invoice.pdf
+"""
+_PAGE_EXAMPLES = """Examples:
+
+  mailroom documents page 6b2b7a0e-8a53-5a0e-8a58-3b1c8a7f2d10 -o page.png
+
+  mailroom documents page 6b2b7a0e-8a53-5a0e-8a58-3b1c8a7f2d10 2 > second.png
+"""
 _EXPORT_EXAMPLES = """Examples:
 
   mailroom documents export -f status=completed > documents.csv
@@ -109,6 +120,24 @@ def show_document(document_id: DocumentId, history: Annotated[bool, typer.Option
     path = f"/documents/{quote_segment(document_id)}"
     with open_site_api() as api:
         print_json(api.list_items(f"{path}/history") if history else api.call("GET", path))
+
+
+@app.command("content", epilog=_CONTENT_EXAMPLES)
+def save_content(document_id: DocumentId, output: Output = None) -> None:
+    """Save a document as it came, byte for byte."""
+    _save(f"/documents/{quote_segment(document_id)}/content", output)
+
+
+@app.command("page", epilog=_PAGE_EXAMPLES)
+def save_page(
+    document_id: DocumentId,
+    number: Annotated[
+        int, typer.Argument(metavar="NUMBER", min=1, help="From 1, as `evidence` of the document counts.")
+    ] = 1,
+    output: Output = None,
+) -> None:
+    """Save a page of a document as a picture (PNG), which is safe to look at whoever sent it."""
+    _save(f"/documents/{quote_segment(document_id)}/pages/{number}", output)
 
 
 @app.command("confirm", epilog=_CONFIRM_EXAMPLES)
@@ -199,13 +228,19 @@ def export_documents(
     filters: Filters = None,
     source: OnlySource = None,
     export_format: Annotated[FileKind, typer.Option("--format")] = FileKind.CSV,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="A file; standard output otherwise.")] = None,
+    output: Output = None,
 ) -> None:
     """All documents that match, newest first, as CSV or JSON Lines."""
     refuse_terminal(output)
     with open_site_api() as api:
         query = {**_build_query(api, filters, source), "format": export_format.value}
         write_export(api.stream_content("/documents/export", query), output)
+
+
+def _save(path: str, output: Path | None) -> None:
+    refuse_terminal(output)
+    with open_site_api() as api:
+        write_export(api.stream_content(path, {}), output)
 
 
 def _read_file(file: Path) -> bytes:

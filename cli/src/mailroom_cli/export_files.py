@@ -1,4 +1,4 @@
-"""Exports as the commands write them: to a file that is whole or not there, or to standard output."""
+"""Exports and documents as the commands write them: to a file that is whole or not there, or to standard output."""
 
 import sys
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ def refuse_terminal(output: Path | None) -> None:
         Rejected: it would be shown, and what a sender wrote is not for a terminal to obey.
     """
     if output is None and sys.stdout.isatty():
-        raise Rejected("an export is for a file: give --output, or redirect it")
+        raise Rejected("what it writes is for a file: give --output, or redirect it")
 
 
 def write_export(chunks: Iterable[bytes], output: Path | None) -> None:

@@ -33,6 +33,8 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[httpx.Request]:
             return httpx.Response(415, json={"title": "This is nothing that Mailroom reads"})
         if request.url.path == "/documents/export":
             return httpx.Response(200, content=b"id\r\nd1\r\n")
+        if request.url.path in (f"/documents/{ID}/content", f"/documents/{ID}/pages/2"):
+            return httpx.Response(200, content=b"\x89PNG\x00")
         if request.method == "GET" and request.url.path in ("/documents", f"/documents/{ID}/history"):
             return httpx.Response(200, json={"items": [DOCUMENT], "next_cursor": None})
         return httpx.Response(200, json=DOCUMENT)
@@ -160,6 +162,16 @@ def test_an_export_is_written_as_it_comes(calls: list[httpx.Request], tmp_path: 
         {"status": "completed", "format": "csv"},
         {"format": "jsonl"},
     ]
+
+
+@pytest.mark.parametrize(("command", "path"), [(["content", ID], "content"), (["page", ID, "2"], "pages/2")])
+def test_a_document_and_a_page_of_it_are_saved_byte_for_byte(
+    calls: list[httpx.Request], tmp_path: Path, command: list[str], path: str
+) -> None:
+    assert run(*command, "-o", str(tmp_path / "saved")).exit_code == 0
+    assert (tmp_path / "saved").read_bytes() == b"\x89PNG\x00"
+    assert [call.url.path for call in calls] == [f"/documents/{ID}/{path}"]
+    assert run("page", ID, "0").exit_code == 2
 
 
 def test_a_password_comes_from_standard_input_and_from_no_argument(calls: list[httpx.Request]) -> None:

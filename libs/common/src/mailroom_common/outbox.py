@@ -185,6 +185,7 @@ class OutboxRelay:
 
     async def run_relay(self, stopping: asyncio.Event) -> None:
         """Publish until `stopping`, through any absence of Kafka and Postgres."""
+        OUTBOX_LEADER.labels(self._schema).set(0)  # one that waits for the lock says so from the start
         while not stopping.is_set():
             try:
                 async with open_leased_session(

@@ -10,7 +10,15 @@ import httpx2
 from anthropic import APIConnectionError, APIError, APIStatusError, APITimeoutError, AsyncAnthropic
 from anthropic.types import Message
 
-from ingestion.domain.model_answer import ModelFailure, ModelReply, ModelTokens, classify_status
+from ingestion.adapters.bounded_answers import BoundedTransport
+from ingestion.domain.model_answer import (
+    MAX_ANSWER_BYTES,
+    ModelFailure,
+    ModelReply,
+    ModelTokens,
+    classify_status,
+    count_tokens,
+)
 from ingestion.domain.model_question import ModelQuestion
 from mailroom_common.providers.http import USER_AGENT, build_ssl_context
 from mailroom_common.settings import TLSSettings
@@ -26,10 +34,12 @@ async def open_anthropic_model(
     settings: TLSSettings, *, url: str, key: str, model: str, timeout_s: float
 ) -> AsyncIterator["AnthropicModel"]:
     # A client of ours, with our context and proxy: the environment's own variables are not trusted (ADR 10).
+    transport = httpx2.AsyncHTTPTransport(
+        verify=build_ssl_context(settings), trust_env=False, proxy=settings.https_proxy
+    )
     http = httpx2.AsyncClient(
-        verify=build_ssl_context(settings),
+        transport=BoundedTransport(transport, MAX_ANSWER_BYTES),
         trust_env=False,
-        proxy=settings.https_proxy,
         timeout=timeout_s,
         follow_redirects=False,
         headers={"User-Agent": USER_AGENT},
@@ -96,5 +106,4 @@ def _read_message(message: Message) -> ModelReply:
 
 
 def _count(usage: object, name: str) -> int:
-    value = getattr(usage, name, None)
-    return value if isinstance(value, int) and value >= 0 else 0
+    return count_tokens(getattr(usage, name, None))

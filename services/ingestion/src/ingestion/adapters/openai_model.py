@@ -9,7 +9,14 @@ from typing import Any
 import httpx
 import orjson
 
-from ingestion.domain.model_answer import ModelFailure, ModelReply, ModelTokens, classify_status
+from ingestion.domain.model_answer import (
+    MAX_ANSWER_BYTES,
+    ModelFailure,
+    ModelReply,
+    ModelTokens,
+    classify_status,
+    count_tokens,
+)
 from ingestion.domain.model_question import ModelQuestion
 from mailroom_common.errors import MailroomError, ProviderUnavailable
 from mailroom_common.providers.http import ProviderAnswer, open_client, parse_retry_after_s, send_request
@@ -19,7 +26,6 @@ from mailroom_common.settings import TLSSettings
 API = "openai"
 _ATTEMPTS = 3
 _LONGEST_PAUSE_S = 20.0
-_ANSWER_LIMIT_BYTES = 1024 * 1024
 
 
 @asynccontextmanager
@@ -77,7 +83,7 @@ class OpenAIModel:
             self._limit_name: question.answer_tokens,
         }
         request = self._client.build_request("POST", self._url, json=body, headers=self._headers)
-        return await send_request(self._client, request, limit_bytes=_ANSWER_LIMIT_BYTES)
+        return await send_request(self._client, request, limit_bytes=MAX_ANSWER_BYTES)
 
     def _learns_limit_name(self, answer: ProviderAnswer) -> bool:
         if self._limit_name != "max_tokens" or answer.status != 400 or b"max_completion_tokens" not in answer.body:
@@ -112,10 +118,6 @@ def _read_completion(answer: ProviderAnswer) -> ModelReply:
 
 
 def _read_tokens(usage: Mapping[str, Any]) -> ModelTokens:
-    cached = _count((usage.get("prompt_tokens_details") or {}).get("cached_tokens"))
-    read = _count(usage.get("prompt_tokens"))
-    return ModelTokens(read, min(cached, read), _count(usage.get("completion_tokens")))
-
-
-def _count(value: object) -> int:
-    return value if isinstance(value, int) and value >= 0 else 0
+    cached = count_tokens((usage.get("prompt_tokens_details") or {}).get("cached_tokens"))
+    read = count_tokens(usage.get("prompt_tokens"))
+    return ModelTokens(read, min(cached, read), count_tokens(usage.get("completion_tokens")))

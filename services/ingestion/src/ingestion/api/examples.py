@@ -44,7 +44,7 @@ _CHANGED_ACCOUNT = {
         "known_ibans": ["DE88200800000970375700"],
     },
     "confidence": 1.0,
-    "reader": "e-invoice/2",
+    "reader": "e-invoice/3",
 }
 
 _READ_BY_TEMPLATE = {

@@ -10,7 +10,7 @@ _MAX_FIELD_CHARACTERS = 100
 
 MAX_SIDE_PIXELS = 1700  # an A4 page at two pixels a point
 MAX_IMAGE_BYTES = 4_000_000
-DRAWING_VERSION = "1"
+DRAWING_VERSION = "2"
 """Of how pages are drawn: raised where the same page gives another image."""
 
 

@@ -15,6 +15,16 @@ CREDIT_NOTE = "credit_note"
 CORRECTED_INVOICE = "corrected_invoice"
 DOCUMENT_TYPES = frozenset({INVOICE, CREDIT_NOTE, CORRECTED_INVOICE})
 
+# Of UNTDID 1001, as EN 16931 lets them stand in an e-invoice.
+CREDIT_NOTE_TYPES = frozenset({"81", "83", "261", "262", "296", "308", "381", "396", "420", "458", "532"})
+_INVOICE_TYPES = (
+    "71 80 82 84 102 130 202 203 204 211 218 219 295 326 331 380 382 383 384 385 386 387 388 389 390 393 394 395"
+    " 456 457 527 553 575 623 633 751 780 817 870 875 876 877 935"
+)
+# Not 325: a pro-forma invoice asks for nothing yet.
+PAYABLE_TYPES = CREDIT_NOTE_TYPES | frozenset(_INVOICE_TYPES.split())
+SELF_BILLED_TYPES = frozenset({"261", "389", "527"})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InvoiceLine:
@@ -100,7 +110,7 @@ class Invoice:
 
     def determine_document_type(self, type_code: str | None = None) -> str:
         """Invoice, credit note or correction. A negative total may have any type code, so both are looked at."""
-        if type_code == "381":
+        if type_code in CREDIT_NOTE_TYPES:
             return CREDIT_NOTE
         if type_code == "384" or (self.total_gross is not None and self.total_gross < 0):
             return CORRECTED_INVOICE

@@ -13,6 +13,9 @@ import orjson
 from ingestion.domain.invoice import DOCUMENT_TYPES, Invoice, InvoiceLine
 from ingestion.domain.model_question import INVOICE_FIELDS, LINE_FIELDS, OTHER
 
+MAX_ANSWER_BYTES = 1024 * 1024
+# Of one call, as a provider counts them: no model takes so many, and what says more may say anything.
+_MAX_TOKENS = 1_000_000_000
 _MAX_ANSWER_LETTERS = 200_000
 _MAX_LINES = 500
 _MAX_TEXT = 500
@@ -43,6 +46,11 @@ def classify_status(status: int) -> ModelFailure:
     if status in (401, 403):
         return ModelFailure.DENIED
     return ModelFailure.UNAVAILABLE if status in (408, 409, 429) or status >= 500 else ModelFailure.REJECTED
+
+
+def count_tokens(value: object) -> int:
+    """A count of an untrusted answer, as the database can add it up: beyond a billion it is that."""
+    return min(value, _MAX_TOKENS) if isinstance(value, int) and value >= 0 else 0
 
 
 class ModelUnusable(Exception):

@@ -34,7 +34,7 @@ class ReviewReason(StrEnum):
     TEXT_GARBLED = "text_garbled"  # the letters that a page names are not those that it shows
     TEXT_NOT_VISIBLE = "text_not_visible"  # on a picture, and nobody sees it: the picture may show something else
     FORM_NOT_READ = "form_not_read"  # a form whose page is a placeholder: only some programs show what is in it
-    PAGES_NOT_READ = "pages_not_read"  # more pages, or more text on a page, than is read
+    PAGES_NOT_READ = "pages_not_read"  # more pages, or more text on a page, than is read, or a file that was cut
     SEVERAL_E_INVOICES = "several_e_invoices"  # XMLs of different invoices in one file: a person says which
     SEVERAL_INVOICES = "several_invoices"  # a PDF with PDFs in it that are different invoices: a person says which
     EMBEDDED_FILES_NOT_READ = "embedded_files_not_read"  # files in a PDF that nothing reads: a portfolio, say

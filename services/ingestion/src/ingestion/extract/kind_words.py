@@ -133,6 +133,13 @@ REMINDER_SUBJECT = re.compile(
     r"|impagad\w|recordatorio|em\s+atraso|ponaglenie|wezwanie|upom[íi]nka|rykker|påminnelse)\b",
     re.IGNORECASE,
 )
+# How a till says that it was paid, in front of the amount.
+PAID_AT_TILL = re.compile(
+    r"^\W*(?:(?:debit\s+|credit\s+|bank\s*)?card|cash|visa|master\s?card|maestro|amex|ec-?\s?karte|girocard|kartenzahlung|karte|bar(?:zahlung)?"
+    r"|carte(?:\s+bancaire)?|espèces|cb|tarjeta|efectivo|pin|contant|bancomat|contanti|carta|multibanco|numerário|dankort|kort|kontant"
+    r"|gotówka|karta|hotově|hotovost|kartou)(?:\s+(?:debit|credit|payment|zahlung))?\W*$",
+    re.IGNORECASE,
+)
 RECEIPT_TITLE = match_any(
     r"\b(?:receipt|kassenbon|kassenbeleg|quittung|reçu|ticket\s+de\s+caisse|kassabon|kwitantie|recibo|scontrino|ricevuta|paragon|kvittering|kvitto|účtenka)\b"
 )

@@ -9,20 +9,21 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
-from ingestion.domain.invoice import Invoice
+from ingestion.domain.invoice import CREDIT_NOTE, INVOICE, Invoice
 from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.transcript import TextLine, Transcript
 from ingestion.extract import values
-from ingestion.extract.company_names import normalize_name
 from ingestion.extract.layout_rules import limit_lines, read_invoice
+from ingestion.extract.other_titles import asks_for_nothing_new, begins_again_as_invoice
 from ingestion.extract.payee_numbers import list_read_lines
-from ingestion.extract.supplier import find_supplier_name
+from ingestion.extract.supplier_comparison import list_tax_ids, may_name_supplier, prints_tax_id
 from ingestion.extract.tax_ids import compare_tax_ids
 
 # A page of these cannot be held against anything.
 _PAGE_IS_NOT_SHOWN = frozenset({ReviewReason.NO_TEXT_LAYER, ReviewReason.TEXT_GARBLED, ReviewReason.FORM_NOT_READ})
 
 _MIN_SHARE_OF_NUMBER = 0.6  # of the page's, that the XML's has
+_ROUNDED_UP = 1  # where there are no smaller coins, cash is rounded to a whole crown
 
 
 def find_reason_for_no_comparison(invoice: Invoice, transcript: Transcript) -> ReviewReason | None:
@@ -61,6 +62,15 @@ def find_contradictions(invoice: Invoice, transcript: Transcript) -> dict[str, A
     return {name: seen[name] if seen[name] != invoice.to_json()[name] else None for name in names}
 
 
+def is_another_kind(document_type: str, transcript: Transcript) -> bool:
+    """Whether the page is a credit note and the XML an invoice, or the other way round; or the page asks for nothing
+    that an invoice has not asked for: a reminder is sent with the XML of its invoice."""
+    page = limit_lines(transcript)
+    if asks_for_nothing_new(page) and not begins_again_as_invoice(page):
+        return True
+    return {document_type, read_invoice(transcript)[1]} == {INVOICE, CREDIT_NOTE}
+
+
 def _list_missing_values(
     invoice: Invoice, transcript: Transcript, page: Sequence[TextLine], printed: Invoice
 ) -> Iterator[str]:
@@ -80,7 +90,9 @@ def _list_missing_values(
             yield name
     if invoice.iban and not _may_be_paid_to(invoice.iban, page, transcript):
         yield "iban"
-    if not _may_name_supplier(invoice, transcript, page):
+    if invoice.vat_id and any(list_tax_ids(page)) and not prints_tax_id(invoice.vat_id, page):
+        yield "vat_id"
+    if not may_name_supplier(invoice, printed.supplier_name, page):
         yield "supplier_name"
 
 
@@ -96,6 +108,12 @@ def _list_other_values(invoice: Invoice, printed: Invoice) -> Iterator[str]:
         yield "currency"
     if invoice.vat_id and printed.vat_id and not compare_tax_ids(invoice.vat_id, printed.vat_id):
         yield "vat_id"
+    for name in ("issue_date", "due_date"):
+        # Both stand on the page, and may have changed places.
+        if getattr(invoice, name) and getattr(printed, name) and getattr(invoice, name) != getattr(printed, name):
+            yield name
+    if _asks_for_another_amount(invoice, printed):
+        yield "amount_due"
     if printed.totals_add_up():
         for name in ("total_gross", "total_net", "total_tax"):
             ours, theirs = getattr(invoice, name), getattr(printed, name)
@@ -105,6 +123,16 @@ def _list_other_values(invoice: Invoice, printed: Invoice) -> Iterator[str]:
     elif printed.total_gross is not None and not _has_total(invoice, printed.total_gross):
         # It may be a net total, or what is left to pay; one that the XML does not know at all is another invoice's.
         yield "total_gross"
+
+
+def _asks_for_another_amount(invoice: Invoice, printed: Invoice) -> bool:
+    """Whether more is to be paid than the total, or another amount than the page asks for: a credit limit, a deposit or
+    the net total may stand there too."""
+    if invoice.amount_due is None or invoice.amount_due == printed.amount_due:
+        return False
+    if printed.amount_due is not None:
+        return True
+    return invoice.total_gross is not None and abs(invoice.amount_due) > abs(invoice.total_gross) + _ROUNDED_UP
 
 
 def _has_total(invoice: Invoice, amount: Decimal) -> bool:
@@ -124,24 +152,12 @@ def _may_be_paid_to(iban: str, page: Sequence[TextLine], transcript: Transcript)
 
 
 def names_account(iban: str, transcript: Transcript) -> bool:
-    """Whether a person who looks at the page for the account finds this one."""
+    """Whether a person who looks at the page for the account finds this one. Half of an account's number stands there
+    too, and is none."""
+    if next(values.find_ibans(iban.upper()), None) != iban.upper():
+        return False
     text = "\n".join(line.text for line in list_read_lines(limit_lines(transcript), transcript.lines))
     return iban.upper() in re.sub(r"[\s\u00a0]", "", text).upper()
-
-
-def _may_name_supplier(invoice: Invoice, transcript: Transcript, page: Sequence[TextLine]) -> bool:
-    """Whether the page may be of the supplier that the XML names: layouts that hide the name are no contradiction, a
-    head that names somebody else is one."""
-    if not invoice.supplier_name:
-        return True
-    ours = normalize_name(invoice.supplier_name)
-    head = _strip_punctuation(
-        " ".join(line.text for line in page if line.page == page[0].page)[: len(transcript.text) // 2]
-    )
-    if ours in head:
-        return True
-    named = find_supplier_name(page)
-    return named is None or normalize_name(named) in ours or ours in normalize_name(named)
 
 
 def _read_dates(text: str) -> set[date]:

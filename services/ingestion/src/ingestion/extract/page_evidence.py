@@ -13,8 +13,10 @@ from ingestion.domain.transcript import TextLine, Transcript
 from ingestion.extract import values
 from ingestion.extract.layout_rules import limit_lines
 from ingestion.extract.other_titles import asks_for_nothing_new
+from ingestion.extract.tax_ids import compare_tax_ids, find_tax_ids
 from mailroom_common.parser import JSON
 
+_SHORTEST_CODE = 8
 _AMOUNTS = ("total_gross", "total_net", "total_tax", "amount_due")
 
 
@@ -44,11 +46,7 @@ def find_unprinted(invoice: Invoice, page: Sequence[TextLine]) -> Iterator[str]:
     # Whole, with its prefix: `17` of `RE-2026/17` would be another number, and stands in many dates too.
     if invoice.invoice_number and split_tokens(invoice.invoice_number) not in split_tokens(text):
         yield "invoice_number"
-    for name in ("vat_id", "iban"):
-        code: str | None = getattr(invoice, name)
-        # Written in groups, or not; long enough to be found by chance nowhere.
-        if code and (len(_strip_punctuation(code)) < 8 or _strip_punctuation(code) not in letters):
-            yield name
+    yield from (name for name in ("vat_id", "iban") if _is_code_unprinted(name, getattr(invoice, name), letters, page))
     dates = read_dates(text)
     yield from (name for name in ("issue_date", "due_date") if (day := getattr(invoice, name)) and day not in dates)
     amounts = _read_amounts(page)
@@ -60,6 +58,20 @@ def find_unprinted(invoice: Invoice, page: Sequence[TextLine]) -> Iterator[str]:
         yield "currency"
     if any(not _is_line_printed(line.description, line.amount, words, amounts) for line in invoice.lines):
         yield "lines"
+
+
+def _is_code_unprinted(name: str, code: str | None, letters: str, page: Sequence[TextLine]) -> bool:
+    """Written in groups, or not; long enough to be found by chance nowhere; and whole: half of an account or of a tax
+    number stands on its page too."""
+    if not code:
+        return False
+    plain = _strip_punctuation(code)
+    if len(plain) < _SHORTEST_CODE or plain not in letters:
+        return True
+    if name == "iban":
+        return next(values.find_ibans(plain.upper()), "").lower() != plain
+    printed = [tax_id.lower() for line in page for tax_id in find_tax_ids(line.text)]
+    return any(plain in tax_id and not compare_tax_ids(plain, tax_id) for tax_id in printed)
 
 
 def _is_line_printed(description: str | None, amount: Decimal | None, words: str, amounts: set[Decimal]) -> bool:

@@ -3,12 +3,12 @@
 The entry points that the parser process is asked for: the rules read untrusted text of any length.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, BinaryIO
 
 import orjson
 
-from ingestion.domain.invoice import Invoice
+from ingestion.domain.invoice import PAYABLE_TYPES, SELF_BILLED_TYPES, Invoice
 from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.transcript import Transcript
 from ingestion.extract.document_parts import (
@@ -21,13 +21,14 @@ from ingestion.extract.ocr_certainty import find_uncertain_fields, was_read_by_o
 from ingestion.extract.page_comparison import (
     find_contradictions,
     find_reason_for_no_comparison,
+    is_another_kind,
     names_account,
 )
 from mailroom_common.parser import JSON
 
 LAYOUT_READER = "layout-rules/2"
 OCR_READER = "ocr+layout-rules/2"
-E_INVOICE_READER = "e-invoice/2"
+E_INVOICE_READER = "e-invoice/3"
 
 _FIELD_WEIGHTS = {"invoice_number": 0.25, "total_gross": 0.25, "issue_date": 0.2, "supplier_name": 0.2, "currency": 0.1}
 
@@ -80,6 +81,7 @@ def _extract_from_xml(transcript: Transcript, e_invoice: Mapping[str, Any]) -> J
     contradictions: dict[str, Any] = {}
     for page in [] if review_reason else pages:
         contradictions = find_contradictions(invoice, page) | contradictions
+    review_reason = review_reason or _find_doubt_of_xml(e_invoice, pages)
     confidence = 0.5 if contradictions or review_reason else 1.0
     if review_reason is None and invoice.iban and not all(names_account(invoice.iban, page) for page in pages):
         review_reason = ReviewReason.IBAN_NOT_ON_PAGE  # read exactly, and seen by nobody
@@ -94,6 +96,17 @@ def _extract_from_xml(transcript: Transcript, e_invoice: Mapping[str, Any]) -> J
         "review_reason": review_reason,
         "reader": E_INVOICE_READER,
     }
+
+
+def _find_doubt_of_xml(e_invoice: Mapping[str, Any], pages: Sequence[Transcript]) -> ReviewReason | None:
+    """Why a person has to look, though no field of the XML differs from its page."""
+    document_type, type_code = e_invoice["document_type"], e_invoice["type_code"]
+    if type_code is not None and type_code not in PAYABLE_TYPES:
+        return ReviewReason.PAGE_AND_XML_DISAGREE  # an offer, a pro-forma invoice
+    # Whoever writes an invoice to himself, on behalf of its supplier, calls it a credit note as well.
+    if type_code not in SELF_BILLED_TYPES and any(is_another_kind(document_type, page) for page in pages):
+        return ReviewReason.PAGE_AND_XML_DISAGREE
+    return ReviewReason.TOTALS_DO_NOT_ADD_UP if e_invoice.get("lines_add_up") is False else None
 
 
 def _list_pages_to_compare(transcript: Transcript) -> list[Transcript]:

@@ -7,10 +7,11 @@ from importlib.resources import files
 from statistics import median
 
 from ingestion.domain.transcript import TextCell, TextLine
-from ingestion.extract import labels
+from ingestion.extract import kind_words, labels
 from ingestion.extract.account_holder import find_account_holder
 from ingestion.extract.company_names import begins_alike, normalize_name, parse_name
 from ingestion.extract.tax_ids import find_tax_ids
+from ingestion.extract.values import is_money
 
 _WEB = re.compile(r"(?:www\.|https?://(?:www\.)?|@)([a-z0-9][a-z0-9-]{2,40})\.[a-z]{2,}", re.IGNORECASE)
 # Mail providers that give addresses to anybody: such a domain names no supplier. By its first label, since each has
@@ -49,12 +50,32 @@ _SIGNS = frozenset(
 )
 _ENOUGH_SIGNS = 2
 # The page calls it the seller; or begins with the name, and has its tax number and no other, or says who the customer
-# is, who is another.
+# is, who is another; or its letter head has the name of who holds the account; or a
+# till printed it, whose receipts name nobody else.
 _CERTAIN = (
     frozenset({"named"}),
     frozenset({"top", "number", "only number"}),
     frozenset({"top", "company", "other customer"}),
+    frozenset({"letter head", "holder"}),
+    frozenset({"top", "company", "till"}),
 )
+# A customer has a legal form, a tax number and a domain too, and stands in an envelope's window, which begins 4 cm
+# below the edge. So there must be a place or a sign that no customer has.
+_NO_CUSTOMERS = frozenset(
+    {
+        "till",
+        "letter head",
+        "foot",
+        "label",
+        "named",
+        "sender line",
+        "holder",
+        "imprint",
+        "domain in foot",
+        "other customer",
+    }
+)
+_LETTER_HEAD = 110.0  # points
 # `From` and `Remit to` name stations and branches too.
 _NO_NAMING = re.compile(r"^\W*(?:from|remit|service)\b", re.IGNORECASE)
 
@@ -82,6 +103,8 @@ class Supplier:
     def is_certain(self) -> bool:
         """Whether two signs agree: of one alone nobody knows whether it is a slogan's, a customer's or a partner's."""
         signs = self.reasons & _SIGNS
+        if not self.reasons & _NO_CUSTOMERS:
+            return False
         if "number" in signs:
             signs -= {"column"}  # the same number
         return len(signs) >= _ENOUGH_SIGNS or any(some <= self.reasons for some in _CERTAIN)
@@ -113,7 +136,7 @@ def _gather_candidates(page: Sequence[TextLine]) -> dict[str, _Candidate]:
                 if not _NO_NAMING.match(cell.text):
                     _get_candidate(candidates, labelled).add_reason("named", 0.0)
             if is_buyer_cell(page, index, number):
-                if (customer := parse_name(labels.BUYER.sub("", cell.text))) is not None:
+                if (customer := _parse_customer(cell.text)) is not None:
                     customers.add(normalize_name(customer))
                 continue
             name = parse_name(_join_wrapped_name(page, index, number))
@@ -130,10 +153,27 @@ def _gather_candidates(page: Sequence[TextLine]) -> dict[str, _Candidate]:
                 _get_candidate(candidates, sender).add_reason("sender line", 4.0)
             if holder := find_account_holder(page, index, number):
                 _get_candidate(candidates, holder).add_reason("holder", 2.0)
+    is_from_till = not customers and _is_from_till(page)
     for key, candidate in candidates.items():
         if customers and key not in customers:
             candidate.add_reason("other customer", 0.0)
+        if is_from_till:
+            candidate.add_reason("till", 0.0)
     return candidates
+
+
+def _parse_customer(text: str) -> str | None:
+    """Below a heading, or behind a label: `Thank you for your visit` names nobody."""
+    return parse_name(text.partition(":")[2].strip() if labels.BUYER.search(text) else text)
+
+
+def _is_from_till(page: Sequence[TextLine]) -> bool:
+    """Whether an amount was paid there and then."""
+    return any(
+        kind_words.PAID_AT_TILL.match(line.cells[0].text) and is_money(line.cells[1].text)
+        for line in page
+        if len(line.cells) > 1
+    )
 
 
 def _choose_supplier(candidates: dict[str, _Candidate]) -> Supplier | None:
@@ -251,6 +291,8 @@ def _score_candidate(
         candidate.add_reason("domain", 0.0)
     if index < 3 and line.page == page[0].page:
         candidate.add_reason("top", 1.0)
+    if line.top < _LETTER_HEAD and line.page == page[0].page:
+        candidate.add_reason("letter head", 0.0)
     if line.page in (page[0].page, last_page) and index > len(page) * _FOOT:
         candidate.add_reason("foot", 0.5)
         if _is_imprint(page, index, candidate.written):

@@ -52,10 +52,10 @@ def find_tax_ids(text: str) -> list[str]:
 
 def compare_tax_ids(one: str, other: str) -> bool:
     """Whether two are the same number, with its country or without it."""
-    return _drop_country(one) == _drop_country(other)
+    return drop_country(one) == drop_country(other)
 
 
-def _drop_country(tax_id: str) -> str:
+def drop_country(tax_id: str) -> str:
     compact = re.sub(r"[^A-Z0-9]", "", tax_id.upper())
     compact = re.sub(r"^(CHE\d{9})(?:MWST|TVA|IVA|VAT)$", r"\1", compact)
     return re.sub(r"^[A-Z]{2}(?=[A-Z]?\d{7})", "", compact)

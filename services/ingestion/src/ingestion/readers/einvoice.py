@@ -8,6 +8,7 @@ Source: ZUGFeRD 1.0 and 2.3 specifications, which also give the names of the fil
 """
 
 import re
+from collections.abc import Iterable
 from datetime import date
 from decimal import Decimal
 from typing import Any
@@ -23,6 +24,7 @@ from ingestion.readers.xml_elements import (
     find_children,
     find_first,
     get_local_name,
+    get_text,
     list_child_elements,
     parse_number,
     parse_xml,
@@ -34,27 +36,31 @@ from mailroom_common.parser import UnreadableFile
 
 _ROOTS = {"CrossIndustryInvoice", "CrossIndustryDocument", "Invoice"}
 _MAX_LINES = 5000
+_ROUNDED = Decimal("0.01")
 _MAX_TEXT = 2000  # characters of a name, a number, a description
 _FILE_NAMES = frozenset({"factur-x.xml", "zugferd-invoice.xml", "xrechnung.xml"})
-_FIRST_ELEMENT = re.compile(rb"<(?:\w{1,20}:)?CrossIndustry(?:Invoice|Document)\b")
+_FIRST_ELEMENT = re.compile(rb"<(?:[\w.\-\x80-\xff]{1,50}:)?CrossIndustry(?:Invoice|Document)\b")
+_BEGINNING_OF_XML = re.compile(rb"(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?[\s\0]*<|\xff\xfe|\xfe\xff")
 _UBL = "urn:oasis:names:specification:ubl"  # `ubl` reads it
 _UBL_INVOICE = re.compile(rb"urn:oasis:names:specification:ubl:schema:xsd:(?:Invoice|CreditNote)-2\b")
 
 
 def is_xml(content: bytes) -> bool:
-    return content[:200].removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"<" or content[:2] in (b"\xff\xfe", b"\xfe\xff")
+    return _BEGINNING_OF_XML.match(content) is not None
 
 
-def claims_to_be_invoice(name: str, xml: bytes) -> bool:
-    """Whether XML that could not be read was meant to be read: by its name, or by its first element."""
-    if name.lower() in _FILE_NAMES:
+def claims_to_be_invoice(name: str, content: bytes | None) -> bool:
+    """Whether a file that could not be read was meant to be read: by its name, whatever it holds (None: more than is
+    read), or by an element in it, however far behind a comment."""
+    if name.strip().lower() in _FILE_NAMES:
         return True
-    beginning = xml[:4000]
-    return any(pattern.search(beginning) for pattern in (_FIRST_ELEMENT, _UBL_INVOICE))
+    # Of two or four bytes a letter the others are zero.
+    letters = (content or b"").replace(b"\0", b"")
+    return any(pattern.search(letters) for pattern in (_FIRST_ELEMENT, _UBL_INVOICE))
 
 
 def parse_invoice_xml(xml: bytes) -> dict[str, Any] | None:
-    """Read CII XML: `invoice`, `type_code`, `document_type`, `profile` and `buyer_name`.
+    """Read CII XML: `invoice`, `type_code`, `document_type`, `lines_add_up`, `profile` and `buyer_name`.
 
     None for XML that is no such invoice, or that carries a DTD.
 
@@ -76,6 +82,7 @@ def parse_invoice_xml(xml: bytes) -> dict[str, Any] | None:
         "invoice": invoice.to_json(),
         "type_code": type_code,
         "document_type": invoice.determine_document_type(type_code),
+        "lines_add_up": _lines_add_up(invoice, trade),
         "profile": read_text(context, "GuidelineSpecifiedDocumentContextParameter/ID"),
         "buyer_name": _clean_party_name(read_text(agreement, "BuyerTradeParty/Name")),
     }
@@ -97,9 +104,7 @@ def check_size(read: dict[str, Any]) -> None:
 
 def _read_invoice(document: Element, trade: Element) -> Invoice:
     agreement, settlement = _find_trade_part(trade, "Agreement"), _find_trade_part(trade, "Settlement")
-    totals = find_child(
-        settlement, "SpecifiedTradeSettlementHeaderMonetarySummation", "SpecifiedTradeSettlementMonetarySummation"
-    )
+    totals = _find_totals(settlement)
     currency = read_text(settlement, "InvoiceCurrencyCode") or None
     line_total, net = read_decimal(totals, "LineTotalAmount"), read_decimal(totals, "TaxBasisTotalAmount")
     lines = tuple(
@@ -120,6 +125,28 @@ def _read_invoice(document: Element, trade: Element) -> Invoice:
         line_amounts=_determine_line_amounts(lines, line_total),
         amount_due=read_decimal(totals, "DuePayableAmount"),
     )
+
+
+def _find_totals(settlement: Element | None) -> Element | None:
+    return find_child(
+        settlement, "SpecifiedTradeSettlementHeaderMonetarySummation", "SpecifiedTradeSettlementMonetarySummation"
+    )
+
+
+def _lines_add_up(invoice: Invoice, trade: Element) -> bool | None:
+    """Whether the lines make their own total, before what is taken off the whole; None where one of them is unknown."""
+    total = read_decimal(_find_totals(_find_trade_part(trade, "Settlement")), "LineTotalAmount")
+    if invoice.line_amounts == "gross":
+        return add_up(map(_compute_amount_without_tax, invoice.lines), total)
+    return add_up([line.amount for line in invoice.lines if line.amount is not None], total)
+
+
+def add_up(amounts: Iterable[Decimal], total: Decimal | None) -> bool | None:
+    """Whether they make the total, each rounded to a cent; None where there are none."""
+    written = [*amounts]
+    if not written or total is None:
+        return None
+    return abs(sum(written, Decimal(0)) - total) <= _ROUNDED * (len(written) + 1)
 
 
 def _read_line(item: Element) -> InvoiceLine | None:
@@ -169,12 +196,12 @@ def _read_total_tax(totals: Element | None, currency: str | None) -> Decimal | N
     """There may be a second tax total in the currency of the tax office."""
     amounts = list(find_children(totals, "TaxTotalAmount"))
     ours = [amount for amount in amounts if amount.get("currencyID") in (currency, None)] or amounts
-    return parse_number(ours[0].text) if ours else None
+    return parse_number(get_text(ours[0])) if ours else None
 
 
 def _read_vat_id(agreement: Element | None) -> str | None:
     for registration in find_all(agreement, "SellerTradeParty/SpecifiedTaxRegistration/ID"):
-        if registration.get("schemeID") == "VA" and (value := strip_text(registration.text)):
+        if registration.get("schemeID") == "VA" and (value := strip_text(get_text(registration))):
             return re.sub(r"[\s.-]", "", value)
     return None
 
@@ -183,7 +210,7 @@ def _read_iban(settlement: Element | None) -> str | None:
     for account in find_all(
         settlement, "SpecifiedTradeSettlementPaymentMeans/PayeePartyCreditorFinancialAccount/IBANID"
     ):
-        if value := re.sub(r"\s", "", account.text or ""):
+        if value := re.sub(r"\s", "", get_text(account)):
             return value
     return None
 

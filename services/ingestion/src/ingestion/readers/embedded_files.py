@@ -69,13 +69,19 @@ def _read_files(
 ) -> None:
     for file in files:
         if file.content is None:
-            content.unread.add(ReviewReason.EMBEDDED_FILES_NOT_READ)
+            _report_unread(file, content)
         elif einvoice.is_xml(file.content):
             _read_xml(file.name, file.content, content)
         elif _is_pdf(file.content) and content.pages < page_limit and content.admit_pdf(file.content):
             _read_pdf(file.content, content, page_limit, depth=depth)
         else:
-            content.unread.add(ReviewReason.EMBEDDED_FILES_NOT_READ)
+            _report_unread(file, content)
+
+
+def _report_unread(file: pdf_text.EmbeddedFile, content: EmbeddedContent) -> None:
+    """A file that other programs take for the invoice, by its name or by what is in it, is more than one not read."""
+    is_invoice = einvoice.claims_to_be_invoice(file.name, file.content)
+    content.unread.add(ReviewReason.XML_UNREADABLE if is_invoice else ReviewReason.EMBEDDED_FILES_NOT_READ)
 
 
 def _is_pdf(content: bytes) -> bool:

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 import pypdfium2
 import pypdfium2.raw as pdfium
 
-from ingestion.readers.page_visibility import Box, PlacedLetter, find_visible, get_address
+from ingestion.readers.actual_text import drop_actual_text, has_same_digits
+from ingestion.readers.page_visibility import Box, PlacedLetter, find_visible, get_address, list_text_objects
 
 MAX_CHARACTERS = 40_000
 
@@ -79,6 +80,18 @@ def find_quarter_turns(page: pypdfium2.PdfPage) -> int:
 
 def _read_drawn(page: pypdfium2.PdfPage) -> tuple[list[_Drawn | str | None], int]:
     """The letters, and how many the page has."""
+    said = _read_text(page)
+    if not drop_actual_text(list_text_objects(page).values()):
+        return said
+    drawn = _read_text(page)
+    return said if has_same_digits(_join_letters(said[0]), _join_letters(drawn[0])) else drawn
+
+
+def _join_letters(found: Sequence[_Drawn | str | None]) -> str:
+    return "".join(letter.text for letter in found if isinstance(letter, _Drawn))
+
+
+def _read_text(page: pypdfium2.PdfPage) -> tuple[list[_Drawn | str | None], int]:
     text = page.get_textpage()
     try:
         count = text.count_chars()

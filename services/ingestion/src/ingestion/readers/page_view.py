@@ -7,13 +7,14 @@ from typing import Any, BinaryIO
 
 import pypdfium2
 import pypdfium2.raw as pdfium
-from PIL import Image, ImageOps
+from PIL import Image
 
 from ingestion.domain.reasons import DocumentSkipReason, ReviewReason
 from ingestion.domain.transcript import HEAD_BYTES, PDF, detect_content_type
 from ingestion.readers import pdf_text
 from ingestion.readers.embedded_files import find_embedded_page, read_embedded_files
 from ingestion.readers.image import open_image
+from ingestion.readers.page_images import decode_image_page
 from ingestion.readers.page_letters import find_quarter_turns
 from mailroom_common.parser import JSON, UnreadableFile
 
@@ -85,9 +86,10 @@ def _decode_picture(
         pages = int(getattr(image, "n_frames", 1))
         if number >= pages:
             return pages, None, 0
-        image.seek(number)
-        picture = ImageOps.exif_transpose(image).convert("RGB")
-        picture.thumbnail((max_side, max_side))
+        # As it is read: what shines through is paper, and pixels are square.
+        picture = decode_image_page(image, number, max_side, enlarges=False)
+        if picture is None:
+            raise UnreadableFile(ReviewReason.UNREADABLE)
         return pages, picture, picture.width / _PICTURE_WIDTH
 
 

@@ -24,6 +24,8 @@ import numpy as np
 import pypdfium2
 import pypdfium2.raw as pdfium
 
+from ingestion.readers.letter_room import find_crowded
+
 Box = tuple[float, float, float, float]
 """Left, bottom, right and top."""
 
@@ -82,10 +84,11 @@ def find_visible(page: pypdfium2.PdfPage, letters: Sequence[PlacedLetter]) -> li
     places = _place_on_picture(page, letters)
     if _sum_areas(places) > _MAX_PIXELS:
         return [False] * len(letters)  # on each other: nobody can say what is seen
-    objects = _list_text_objects(page)
+    objects = list_text_objects(page)
     touched = _find_touched(letters, places)
     layers, unclear = _choose_layers(letters, places, touched)
     seen = _compare_drawings(page, objects, letters, places, layers, touched)
+    seen &= ~find_crowded([letter.box for letter in letters])
     is_seen = [
         bool(seen[index]) and letter.source not in unclear and letter.source in objects
         for index, letter in enumerate(letters)
@@ -388,7 +391,7 @@ def _is_again(letter: PlacedLetter, other: PlacedLetter) -> bool:
     )
 
 
-def _list_text_objects(page: pypdfium2.PdfPage) -> dict[int, Any]:
+def list_text_objects(page: pypdfium2.PdfPage) -> dict[int, Any]:
     """By their addresses."""
     found: dict[int, Any] = {}
     for number in range(_count_objects(page)):

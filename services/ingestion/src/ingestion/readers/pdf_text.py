@@ -84,7 +84,8 @@ def _read_document(document: pypdfium2.PdfDocument, max_pages: int) -> PDFText:
     read = PDFText(len(document))
     for number in _choose_pages(read.pages, max_pages):
         _read_page(document, number, read)
-    if read.pages > max_pages:
+    # Of a file that was cut, or written over, pdfium puts together what it finds: what is gone it does not miss.
+    if read.pages > max_pages or not pdfium.FPDF_DocumentHasValidCrossReferenceTable(document):
         read.unread.add(ReviewReason.PAGES_NOT_READ)
     text = " ".join(line.text for line in read.lines[:40])
     if document.get_formtype() == pdfium.FORMTYPE_XFA_FULL or is_placeholder(text):
@@ -184,8 +185,10 @@ def _find_attachment(document: pypdfium2.PdfDocument, number: int) -> EmbeddedFi
 
 
 def _read_attachment(attachment: pypdfium2.PdfAttachment) -> EmbeddedFile:
+    name = ""  # says what it was meant to be, whatever becomes of its content
     try:
+        name = attachment.get_name()
         content = bytes(attachment.get_data())
-        return EmbeddedFile(attachment.get_name(), content if len(content) <= _MAX_ATTACHMENT_BYTES else None)
+        return EmbeddedFile(name, content if len(content) <= _MAX_ATTACHMENT_BYTES else None)
     except pypdfium2.PdfiumError:
-        return EmbeddedFile("", None)  # it is there, and cannot be read: the caller says so
+        return EmbeddedFile(name, None)  # it is there, and cannot be read: the caller says so

@@ -15,13 +15,14 @@ from lxml import etree
 from lxml.etree import _Element as Element
 
 from ingestion.domain.invoice import Invoice, InvoiceLine
-from ingestion.readers.einvoice import check_size
+from ingestion.readers.einvoice import add_up, check_size
 from ingestion.readers.xml_elements import (
     find_all,
     find_child,
     find_children,
     find_first,
     get_local_name,
+    get_text,
     parse_number,
     parse_xml,
     read_decimal,
@@ -49,6 +50,10 @@ def parse_ubl_xml(xml: bytes) -> dict[str, Any] | None:
         "invoice": invoice.to_json(),
         "type_code": type_code,
         "document_type": invoice.determine_document_type(type_code),
+        "lines_add_up": add_up(
+            [line.amount for line in invoice.lines if line.amount is not None],
+            read_decimal(find_child(root, "LegalMonetaryTotal"), "LineExtensionAmount"),
+        ),
         "profile": read_text(root, "CustomizationID"),
         "buyer_name": _read_party_name(find_first(root, "AccountingCustomerParty/Party")),
     }
@@ -122,7 +127,7 @@ def _read_vat_id(seller: Element | None) -> str | None:
 
 def _read_iban(root: Element) -> str | None:
     for account in find_all(root, "PaymentMeans/PayeeFinancialAccount/ID"):
-        if value := re.sub(r"\s", "", account.text or ""):
+        if value := re.sub(r"\s", "", get_text(account)):
             return value
     return None
 
@@ -131,7 +136,7 @@ def _read_total_tax(root: Element, currency: str | None) -> Decimal | None:
     """There may be a second tax total in the currency of the tax office."""
     amounts = find_all(root, "TaxTotal/TaxAmount")
     ours = [amount for amount in amounts if amount.get("currencyID") in (currency, None)] or amounts
-    return parse_number(ours[0].text) if ours else None
+    return parse_number(get_text(ours[0])) if ours else None
 
 
 def _read_date(root: Element, path: str) -> date | None:

@@ -1,17 +1,25 @@
 """Elements of untrusted XML by their local names: generations of one format differ in their namespaces."""
 
+import re
 from collections.abc import Iterator
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any
 
 from lxml import etree
 from lxml.etree import _Element as Element
 
+_LONGEST_NUMBER = 100
+
 
 def parse_xml(xml: bytes) -> Element | None:
     """The root; None for what is no XML, or carries a DTD."""
     parser = etree.XMLParser(
-        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_comments=True
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        huge_tree=False,
+        remove_comments=True,
+        remove_pis=True,
     )
     try:
         root = etree.fromstring(xml, parser)
@@ -46,7 +54,12 @@ def find_all(parent: Element | None, path: str) -> list[Element]:
 
 def read_text(parent: Element | None, path: str) -> str | None:
     found = find_first(parent, path)
-    return strip_text(found.text) if found is not None else None
+    return strip_text(get_text(found)) if found is not None else None
+
+
+def get_text(element: Element) -> str:
+    """All of it: `DE88<x/>2008` is not `DE88`."""
+    return "".join(str(text) for text in element.itertext())
 
 
 def strip_text(text: str | None) -> str | None:
@@ -55,16 +68,18 @@ def strip_text(text: str | None) -> str | None:
 
 def read_decimal(parent: Element | None, name: str) -> Decimal | None:
     child = find_child(parent, name)
-    return parse_number(child.text) if child is not None else None
+    return parse_number(get_text(child)) if child is not None else None
 
 
-def parse_number(text: str | None) -> Decimal | None:
-    try:
-        value = Decimal((text or "").strip())
-    except InvalidOperation:
-        return None
-    # Neither NaN nor a number that takes a page to write: no amount is.
-    return value if value.is_finite() and abs(value.adjusted()) < 15 else None
+# Of XML Schema. Python would read `1_19`, `1e2`, `NaN` and the digits of every alphabet too.
+_DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
+
+
+def parse_number(text: str) -> Decimal | None:
+    written = text.strip()
+    value = Decimal(written) if len(written) < _LONGEST_NUMBER and _DECIMAL.fullmatch(written) else None
+    # A number that takes a page to write is no amount.
+    return value if value is None or abs(value.adjusted()) < 15 else None
 
 
 def get_local_name(element: Element) -> str:

@@ -29,7 +29,7 @@ def read_invoice(iban: str | None, **fields: Any) -> DocumentOutcome:
         document_type="invoice",
         extraction={**usual, **fields},
         confidence=1.0,
-        reader="e-invoice/2",
+        reader="e-invoice/3",
     )
 
 

@@ -122,7 +122,7 @@ async def test_every_kind_of_file_ends_with_its_result(
         "note": ("completed", None),
     }
     assert json.loads(ends["e-invoice"].extraction or "")["invoice_number"] == "RE-77"
-    assert ends["e-invoice"].reader == "e-invoice/2"
+    assert ends["e-invoice"].reader == "e-invoice/3"
     assert [json.loads(trade)["isin"] for trade in ends["note"].trades] == ["DE0008404005"]
     archived = ends["note"].archive_path
     assert archived is not None

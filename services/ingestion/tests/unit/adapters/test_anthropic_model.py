@@ -95,6 +95,11 @@ async def test_only_what_may_pass_is_tried_again(statuses: list[int], failure: M
     assert len(endpoint.bodies) == calls
 
 
+async def test_an_answer_without_an_end_is_not_read_to_it() -> None:
+    async with open_model((200, b" " * 2_000_000)) as (model, _):
+        assert (await model.ask(QUESTION)).failure is ModelFailure.UNAVAILABLE
+
+
 async def test_the_environment_names_no_other_endpoint_and_no_other_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:1")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "other")

@@ -7,7 +7,7 @@ import pytest
 from model_answers import ANSWER, change_answer
 
 from ingestion.domain.invoice import Invoice
-from ingestion.domain.model_answer import ModelFailure, ModelUnusable, classify_status, parse_answer
+from ingestion.domain.model_answer import ModelFailure, ModelUnusable, classify_status, count_tokens, parse_answer
 
 BROKEN_FIELDS: list[dict[str, Any]] = [
     {"total_gross": "1e999999999"},
@@ -83,3 +83,9 @@ def test_an_answer_without_a_field_is_broken(missing: str) -> None:
 )
 def test_a_status_says_whether_the_key_the_request_or_the_endpoint_is_at_fault(status: int, failure: str) -> None:
     assert classify_status(status) == failure
+
+
+@pytest.mark.parametrize(("said", "counted"), [(7, 7), (10**40, 10**9), (-1, 0), (1.5, 0), ("7", 0), (None, 0)])
+def test_tokens_are_counted_as_a_database_can_add_them_up(said: object, counted: int) -> None:
+    """One answer that names more than it can hold would end its document as failed, each time it is paid for."""
+    assert count_tokens(said) == counted

@@ -8,7 +8,12 @@ from generated_invoices import CII, text_page
 from ingestion.domain.invoice import Invoice
 from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.transcript import Transcript
-from ingestion.extract.page_comparison import find_contradictions, find_reason_for_no_comparison
+from ingestion.extract.page_comparison import (
+    find_contradictions,
+    find_reason_for_no_comparison,
+    is_another_kind,
+    names_account,
+)
 from ingestion.readers import einvoice, pdf_text
 
 PAGE = """
@@ -60,12 +65,40 @@ def test_a_page_that_says_the_same_agrees() -> None:
         ("RE-1", "RE-2", "invoice_number", "RE-2"),
         ("01.04.2026", "02.04.2026", "issue_date", "2026-04-02"),
         ("Muster GmbH", "Andere AG", "supplier_name", "Andere AG"),
+        ("01.04.2026", "30.04.2026", "issue_date", "2026-04-30"),
+        ("Zahlbar bis  30.04.2026", "Zahlbar bis  01.04.2026", "due_date", "2026-04-01"),
     ],
 )
 def test_a_field_that_the_page_names_otherwise_comes_with_the_pages_value(
     printed: str, otherwise: str, field: str, value: str | None
 ) -> None:
     assert differing(PAGE.replace(printed, otherwise)) == {field: value}
+
+
+def test_an_amount_due_beyond_the_total_is_named_though_it_stands_on_the_page() -> None:
+    limit = f"{PAGE}Ihr Kreditlimit  5.000,00 EUR"
+    assert list(differing(limit, CII(payable="5000.00"))) == ["amount_due"]
+    assert differing(f"{PAGE}Kreditlimit 120,00 EUR", CII(payable="120.00")) == {}  # rounded up to a whole crown
+
+
+def test_an_amount_due_is_the_one_that_the_page_asks_for() -> None:
+    page = f"{PAGE}Anzahlung  -19,00 EUR\nZahlbetrag  100,00 EUR"
+    assert differing(page, CII(payable="100.00")) == {}
+    assert differing(page, CII(payable="19.00")) == {"amount_due": "100.00"}
+
+
+@pytest.mark.parametrize("account", ["DE88", "DE88200800000970", "DE882008000009703757"])
+def test_half_of_an_account_is_not_the_account_of_the_page(account: str) -> None:
+    xml = CII(iban=account)
+    assert list(differing(PAGE, xml)) == ["iban"]
+    assert not names_account(account, transcribe(text_page(PAGE)))
+
+
+def test_a_tax_number_that_the_page_does_not_print_is_named_where_it_prints_others() -> None:
+    """Of two numbers nobody knows which one is the supplier's, and the one of the XML is neither."""
+    page = PAGE.replace("USt-IdNr. DE136695976", "USt-IdNr. DE136695976  USt-IdNr. DE811115368")
+    assert differing(page) == {}
+    assert "vat_id" in differing(page, CII(vat_id="DE123456788"))
 
 
 def test_totals_that_are_another_invoices_are_named_with_their_values() -> None:
@@ -143,6 +176,25 @@ def test_a_number_that_is_only_a_piece_of_the_pages_number_is_another_one(xml: s
 
 def test_a_page_that_leaves_something_out_contradicts_nothing() -> None:
     assert compared(CII(due=None, iban=None), CII()) == []
+
+
+@pytest.mark.parametrize(
+    ("document_type", "title", "is_another"),
+    [
+        ("invoice", "Rechnung Nr. RE-1", False),
+        ("credit_note", "Gutschrift Nr. RE-1", False),
+        ("invoice", "Gutschrift Nr. RE-1", True),
+        ("credit_note", "Rechnung Nr. RE-1", True),
+        ("corrected_invoice", "Gutschrift Nr. RE-1", False),
+        ("invoice", "Mahnung zur Rechnung Nr. RE-1", True),
+        ("invoice", "Proforma-Rechnung Nr. RE-1", True),
+    ],
+)
+def test_the_xml_of_an_invoice_on_a_page_of_another_kind_is_for_a_person(
+    document_type: str, title: str, is_another: bool
+) -> None:
+    page = transcribe(text_page(PAGE.replace("Rechnung Nr. RE-1", title)))
+    assert is_another_kind(document_type, page) is is_another
 
 
 def test_a_credit_note_that_is_negative_only_on_its_page_is_for_a_person() -> None:

@@ -6,6 +6,9 @@ from model_answers import PAGE, ROWS, FakeChecker, change_answer
 from ingestion.domain.model_answer import PageEvidence, parse_answer
 from ingestion.domain.transcript import Transcript
 
+EXPECTED = parse_answer(change_answer(), with_fields=True).invoice
+IBAN, VAT_ID = str(EXPECTED.iban), str(EXPECTED.vat_id)
+
 
 async def check(transcript: Transcript = PAGE, **answered: Any) -> PageEvidence:
     answer = parse_answer(change_answer(**answered), with_fields=True)
@@ -32,6 +35,9 @@ async def test_values_that_are_printed_are_found_however_they_are_written() -> N
         {"vat_id": "DE123456789"},
         {"vat_id": "DE8"},
         {"iban": "DE02120300000000202051"},
+        {"iban": IBAN[:-2]},
+        {"iban": IBAN[2:]},
+        {"vat_id": VAT_ID[:-1]},
     ],
 )
 async def test_a_value_that_is_not_printed_is_named(changed: dict[str, Any]) -> None:

@@ -48,7 +48,7 @@ def test_an_e_invoice_is_what_its_xml_says() -> None:
     transcript = with_xml(CII(type_code="381"), "Gutschrift Nr. RE-1\nMuster GmbH")
     assert classified(transcript) == {"document_type": "credit_note", "confidence": 1.0}
     answer = extracted(transcript)
-    assert (answer["reader"], answer["confidence"], answer["doubts"]) == ("e-invoice/2", 1.0, [])
+    assert (answer["reader"], answer["confidence"], answer["doubts"]) == ("e-invoice/3", 1.0, [])
     assert answer["extraction"]["invoice_number"] == "RE-1"
 
 
@@ -73,6 +73,24 @@ def test_an_account_that_only_the_xml_names_is_told(account: str, review_reason:
     """Nobody who looks at the page can see whom he pays, and who changes a file in between changes its XML."""
     answer = extracted(with_xml(CII(), f"{PAGE_OF_XML}\n{account}"))
     assert (answer["doubts"], answer["review_reason"], answer["confidence"]) == ([], review_reason, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("xml", "title", "review_reason"),
+    [
+        (CII(iban=None, type_code="325"), "Rechnung", "page_and_xml_disagree"),
+        (CII(iban=None, type_code="381"), "Rechnung", "page_and_xml_disagree"),
+        (CII(iban=None), "Gutschrift", "page_and_xml_disagree"),
+        (CII(iban=None, type_code="389"), "Gutschrift", None),  # written by the buyer, who calls it so
+        (CII(iban=None, lines=(("Beratung", "7", "1000", "7000", "19"),)), "Rechnung", "totals_do_not_add_up"),
+    ],
+)
+def test_an_xml_of_another_kind_than_its_page_or_with_other_lines_than_its_total_is_for_a_person(
+    xml: CII, title: str, review_reason: str | None
+) -> None:
+    answer = extracted(with_xml(xml, PAGE_OF_XML.replace("Rechnung", title)))
+    assert (answer["doubts"], answer["review_reason"]) == ([], review_reason)
+    assert answer["confidence"] == (1.0 if review_reason is None else 0.5)
 
 
 def test_an_account_that_only_a_pdf_in_the_pdf_names_is_told() -> None:

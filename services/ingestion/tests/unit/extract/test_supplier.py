@@ -38,6 +38,11 @@ def test_a_mail_domain_names_the_supplier_unless_anybody_can_have_an_address_the
         ("Muster GmbH\nInvoice 7\nTotal 10.00\nAccount holder: Muster GmbH, Example Bank", True),
         ("Invoice 7\nMuster GmbH · 10115 Berlin\nAnna Kunz\nRing 3\nTotal 10.00", True),
         ("Studio Kunz\nVAT DE136695976\nInvoice 7\nTotal 10.00", True),
+        ("Dakwerken Kunz\nInvoice 7\nTotal 10.00\nIBAN NL08RABO0311223344 t.n.v. Dakwerken Kunz", True),
+        ("Muster GmbH\nRing 3\nRechnung 7\nBrot  10,00\nGesamt  10,00\nEC-Karte  10,00", True),
+        ("Muster GmbH\nRing 3\nRechnung 7\nKarte zum Brot  10,00\nGesamt  10,00", False),
+        ("Muster GmbH\nInvoice 7\nCustomer: Kunde AG\nTotal 10.00", True),
+        ("Muster GmbH\nInvoice 7\nTotal 10.00\nThank you for your order", False),
         ("Invoice 7\nSeller: Anna Kunz\nTotal 10.00", True),
         ("Invoice 7\nFrom: Anna Kunz\nTotal 10.00", False),  # a ticket has stations there
         ("Anna Kunz\nakunz@gmail.com\nInvoice 7\nTotal 10.00", False),  # or whom one may ask
@@ -219,3 +224,21 @@ def test_the_supplier_in_the_other_column_is_not_billed_to() -> None:
 )
 def test_a_dash_may_be_in_a_name(head: str, expected: str | None) -> None:
     assert find_supplier_name(page(f"{head}\nVAT DE136695976\nInvoice 7\nTotal 10.00")) == expected
+
+
+@pytest.mark.parametrize(("lines_above", "is_certain"), [(0, True), (10, False)])
+def test_a_company_in_an_envelopes_window_is_not_certain_by_its_own_number(lines_above: int, is_certain: bool) -> None:
+    """Where the supplier is a picture, the customer is the only company of the page, and has the only tax number."""
+    rows = [
+        *(["Page 1 of 1"] if lines_above else []),
+        *[""] * lines_above,
+        "Muster GmbH",
+        "VAT DE136695976",
+        "Ring 3",
+        *[""] * 5,
+        "Invoice 7",
+        *["Item  1.00"] * 9,
+    ]
+    supplier = find_supplier(page("\n".join(rows)))
+    assert supplier is not None
+    assert supplier.is_certain is is_certain

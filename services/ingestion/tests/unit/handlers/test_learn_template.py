@@ -165,7 +165,7 @@ async def test_a_document_whose_blob_is_gone_teaches_nothing_and_holds_up_no_oth
 async def test_embedded_xml_is_exact_and_no_template_is_asked(site: Site) -> None:
     await site.review(DrawnInvoice(month=1))
     outcome = await site.read(CII(seller="Northlight Studio").pdf(DrawnInvoice(month=2).pdf()))
-    assert outcome.reader == "e-invoice/2"
+    assert outcome.reader == "e-invoice/3"
 
 
 @pytest.mark.parametrize("error", [Unavailable("S3"), asyncio.CancelledError()])

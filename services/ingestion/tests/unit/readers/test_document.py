@@ -1,3 +1,4 @@
+import gzip
 from io import BytesIO
 from typing import Any
 
@@ -45,7 +46,19 @@ def attach(*files: tuple[str, bytes], page: bytes | None = None) -> bytes:
     return file.getvalue()
 
 
-@pytest.mark.parametrize("xml", [b"<broken", CII().xml()[:400], CII().xml("<!DOCTYPE x [<!ENTITY e 'a'>]>")])
+@pytest.mark.parametrize(
+    "xml",
+    [
+        b"<broken",
+        CII().xml()[:400],
+        CII().xml("<!DOCTYPE x [<!ENTITY e 'a'>]>"),
+        gzip.compress(CII().xml(), mtime=0),
+        b"x" + CII().xml(),
+        CII().xml().decode().encode("cp037"),
+        CII().xml() + b" " * 8 * 1024 * 1024,
+    ],
+    ids=["broken", "cut", "dtd", "packed", "something before", "ebcdic", "too long"],
+)
 def test_an_e_invoice_that_cannot_be_read_is_said_and_its_page_is_read(xml: bytes) -> None:
     answer = read(attach(("factur-x.xml", xml)))
     assert answer["lines"]

@@ -73,6 +73,7 @@ def test_a_small_profile_leaves_unknown_what_it_does_not_say() -> None:
     [
         ("380", "119.00", "invoice"),
         ("381", "119.00", "credit_note"),
+        ("261", "119.00", "credit_note"),
         ("384", "119.00", "corrected_invoice"),
         ("380", "-8.79", "corrected_invoice"),
     ],
@@ -91,9 +92,33 @@ def test_a_price_for_a_hundred_pieces_is_a_price_for_one() -> None:
     assert fields(xml)["lines"][0]["unit_price"] == "1"
 
 
-@pytest.mark.parametrize("amount", ["NaN", "Infinity", "1e400", "many", ""])
+@pytest.mark.parametrize("amount", ["NaN", "Infinity", "1e400", "1.19e2", "1_19.00", "١١٩.00", "9" * 5000, "many", ""])
 def test_what_is_no_amount_stays_unknown(amount: str) -> None:
     assert fields(CII(gross=amount).xml())["total_gross"] is None
+
+
+@pytest.mark.parametrize("within", ["<?cut here?>", "<!-- here -->", "<cut/>"])
+def test_a_value_is_all_that_stands_in_its_element(within: str) -> None:
+    """Half of an account is another one, and stands on the page of the whole one too."""
+    read = fields(CII(iban=f"DE88200800000{within}970375700", gross=f"119{within}.00", number=f"RE{within}-1").xml())
+    assert (read["iban"], read["total_gross"]) == ("DE88200800000970375700", "119.00")
+    assert read["invoice_number"] == "RE-1"
+
+
+@pytest.mark.parametrize(
+    ("lines", "add_up"),
+    [
+        ([("Beratung", "1", "100.00", "100.00", "19")], True),
+        ([("Beratung", "1", "33.33", "33.33", "19")] * 3, True),
+        ([("Beratung", "1", "119.00", "119.00", "19")], True),  # with its tax, as some write them
+        ([("Beratung", "7", "1000.00", "7000.00", "19")], False),
+        ([], None),
+    ],
+)
+def test_lines_make_their_total_or_are_not_those_of_the_invoice(
+    lines: list[tuple[str, str, str, str, str]], add_up: bool | None
+) -> None:
+    assert fields(CII(lines=lines).xml())["lines_add_up"] is add_up
 
 
 def test_a_day_that_does_not_exist_stays_unknown() -> None:
@@ -159,17 +184,29 @@ def test_a_ubl_invoice_is_not_read_as_cii() -> None:
         ("factur-x.xml", b"<broken", True),
         ("Anything.xml", b"<?xml version='1.0'?><rsm:CrossIndustryInvoice broken", True),
         ("ZUGFeRD-invoice.xml", b"", True),
+        ("factur-x.xml", None, True),
+        ("more.xml", None, False),
+        ("more.xml", b"<!--" + b"x" * 10_000 + b"--><r-1.s:CrossIndustryInvoice broken", True),
+        ("more.xml", "<rsm:CrossIndustryInvoice broken".encode("utf-16-be"), True),
         ("more.xml", b"<more xmlns='urn:CrossIndustryInvoice'/>", False),
     ],
 )
 def test_xml_that_was_meant_to_be_an_invoice_is_known_by_name_or_first_element(
-    name: str, xml: bytes, claims: bool
+    name: str, xml: bytes | None, claims: bool
 ) -> None:
     assert einvoice.claims_to_be_invoice(name, xml) is claims
 
 
 @pytest.mark.parametrize(
-    ("content", "xml"), [(b"\xef\xbb\xbf <a/>", True), (b"\xff\xfe<\0", True), (b"%PDF-1.7", False), (b"", False)]
+    ("content", "xml"),
+    [
+        (b"\xef\xbb\xbf <a/>", True),
+        (b"\xff\xfe<\0", True),
+        (b"\0<\0a", True),
+        (b" " * 300 + b"<a/>", True),
+        (b"%PDF-1.7", False),
+        (b"", False),
+    ],
 )
 def test_xml_is_known_by_its_beginning(content: bytes, xml: bool) -> None:
     assert einvoice.is_xml(content) is xml

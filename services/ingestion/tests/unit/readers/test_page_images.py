@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 from PIL import Image, ImageDraw
+from reportlab.pdfgen.canvas import Canvas
 
 from ingestion.domain.transcript import JPEG, PNG, TIFF
 from ingestion.readers import image as image_reader
-from ingestion.readers.page_images import decode_image_pages
+from ingestion.readers.page_images import decode_image_pages, draw_pdf_pages
 
 MAX_SIDE = 800
 ZLIB_HEADER = b"x\x9c"
@@ -59,6 +60,21 @@ def test_a_page_is_dark_on_light_however_it_was_kept(file: BytesIO, content_type
 def test_a_photograph_is_no_larger_than_ocr_reads_and_keeps_its_form() -> None:
     assert decode_page(save(Image.new("RGB", (4000, 3000)), "JPEG"), JPEG).size == (800, 600)
     assert decode_page(save(Image.new("RGB", (100, 3000)), "JPEG"), JPEG).size == (27, 800)
+
+
+@pytest.mark.parametrize("size", [(13, 10_000), (10_000, 13), (1, 1), (100, 3600)])
+def test_a_picture_that_is_too_narrow_for_a_line_of_letters_is_not_read(size: tuple[int, int]) -> None:
+    """The engine fails at it, and the other pages with it."""
+    assert decode(save(Image.new("L", size), "TIFF"), TIFF) == [None]
+
+
+def test_a_page_that_is_too_narrow_for_a_line_of_letters_is_not_read() -> None:
+    file = BytesIO()
+    canvas = Canvas(file, pagesize=(14_000, 30))
+    canvas.drawString(10, 10, "Invoice 7")
+    canvas.save()
+    file.seek(0)
+    assert [picture for _, picture, _ in draw_pdf_pages(file, [0], MAX_SIDE, None)] == [None]
 
 
 def test_a_photograph_stands_as_its_telephone_was_held() -> None:

@@ -90,6 +90,29 @@ def test_a_picture_is_shown_upright_and_is_as_wide_as_it_was_taken_for() -> None
     assert answer["pixels_per_point"] == pytest.approx(800 / 595, abs=0.001)
 
 
+def save_picture(picture: Image.Image, kind: str = "PNG", **options: Any) -> bytes:
+    written = BytesIO()
+    picture.save(written, kind, **options)
+    return written.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("mode", "paper", "ink"),
+    [("LA", (0, 0), (0, 255)), ("I;16", 65_535, 30_000)],
+    ids=["see-through black", "sixteen bits"],
+)
+def test_whoever_looks_at_a_picture_sees_what_was_read(mode: str, paper: Any, ink: Any) -> None:
+    """Behind what shines through another account may stand."""
+    picture = Image.new(mode, (800, 400), paper)
+    picture.paste(ink, (100, 100, 300, 200))
+    shown = open_png(ask(save_picture(picture)))
+    assert find_ink(shown) == (100, 100, 300, 200)
+
+
+def test_a_fax_is_shown_with_square_pixels_as_it_was_read() -> None:
+    assert open_png(ask(save_picture(Image.new("L", (800, 400)), "TIFF", dpi=(204, 102)))).size == (800, 800)
+
+
 def test_a_picture_that_is_too_large_has_fewer_colours_and_then_fewer_pixels() -> None:
     written = BytesIO()
     Image.effect_noise((600, 600), 100).save(written, "PNG")

@@ -25,6 +25,15 @@ def test_lines_are_those_of_the_page_in_whatever_order_it_was_written() -> None:
     assert texts(draw(ROWS, shuffled=True)) == expected
 
 
+def test_of_a_file_whose_table_of_contents_is_broken_nobody_knows_what_is_gone() -> None:
+    """What is left of it may be no invoice, and is not skipped for that; what is whole counts."""
+    whole = draw(ROWS)
+    assert pdf_text.read_pdf_text(BytesIO(whole)).unread == set()
+    for broken in (whole.replace(b"startxref\n", b"startxref\n1"), whole.replace(b"\n", b"\r\n")):
+        read = pdf_text.read_pdf_text(BytesIO(broken))
+        assert (len(read.lines), read.unread) == (2, {ReviewReason.PAGES_NOT_READ})
+
+
 def test_a_headline_does_not_swallow_the_small_print_beside_it() -> None:
     file = BytesIO()
     canvas = Canvas(file)

@@ -30,6 +30,7 @@ def gather_candidates(lines: Sequence[ReadLine]) -> Candidates:
         _drop_repeats(named[Label.FEE]),
         _drop_repeats(named[Label.TAX]),
         _drop_repeats(named[Label.INTEREST]),
+        _drop_repeats(named[Label.DISCOUNT]),
         _drop_repeats(named[Label.EXCHANGE_RATE]),
         _drop_repeats(others),
         *_list_unnamed_costs(lines, named),
@@ -80,6 +81,8 @@ def _name_numbers(lines: Sequence[ReadLine]) -> dict[Label, list[Number]]:
     named: dict[Label, list[Number]] = {label: [] for label in Label}
     for line in lines:
         for place in line.labels:
+            if place.label is Label.DISCOUNT and place is not line.labels[0]:
+                continue  # `Provision nach Rabatt 4,95`: that is the fee
             if place.label is Label.QUANTITY and any(_is_unit_of(number, line, place) for number in line.numbers):
                 continue
             numbers = list_numbers_at(lines, line, place)
@@ -95,7 +98,7 @@ def _is_unit_of(number: Number, line: ReadLine, place: LabelPlace) -> bool:
 
 
 def _choose_numbers(label: Label, numbers: list[Number]) -> list[Number]:
-    if label in (Label.FEE, Label.TAX, Label.INTEREST):
+    if label in (Label.FEE, Label.TAX, Label.INTEREST, Label.DISCOUNT):
         # Rate and base stand in front of the amount.
         return [number for number in numbers if number.is_money][-1:]
     if label is Label.EXCHANGE_RATE:

@@ -20,6 +20,7 @@ class Label(StrEnum):
     SETTLED = "settled"  # what was paid or received in the end
     TAX = "tax"  # what was kept for a state: called a tax, a duty or a levy
     FEE = "fee"  # what a bank, broker or exchange takes, or a supervisor: called a fee
+    DISCOUNT = "discount"  # what a bank takes off its fee
     INTEREST = "interest"  # accrued interest of a bond
     REFERENCE = "reference"  # the number of the order, or of the note
     ACCOUNT_NAME = "account_name"  # whose account it is
@@ -142,6 +143,13 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
         ),
     ),
     (
+        Label.DISCOUNT,
+        (
+            r"[a-zäöüß-]{0,30}(?:verg[üu]nstigung|rabatt|bonifikation|nachlass)\b|(?:client\s+|fee\s+|commission\s+)?(?:discount|rebate)\b|remise\b|ristourne\b",
+            r"descuento|bonificaci[óo]n|sconto\b|abbuono|korting\b|desconto|abatimento",
+        ),
+    ),
+    (
         Label.FEE,
         (
             r"(?:fremde|eigene|b[öo]rsen|handels|depot|maklercourtage|clearing|abwicklungs|transaktions|order|grund|handelsplatz|dritt|pauschal)?-?(?:provision|spesen|geb(?:ü|ue?)hr(?:en)?|entgelte?|kosten|auslagen|courtage|kommission)\b",
@@ -149,6 +157,7 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
             r"(?:brokers?\s+)?commissions?|(?:dealing|brokerage|transaction|exchange|clearing|platform|trading|regulatory|execution|service|handling|foreign\s+exchange|fx|stamp|initial|exit|third\s+party|dealer)?\s*(?:fees?|charges?|costs?)\b|brokerage\b|ecn\b",
             r"frais(?:\s+(?:de\s+)?\w+)?|courtages?\b|commissions?\b|gastos(?:\s+\w+)?|corretaje\w*|comisi[óo]n(?:es)?|c[áa]non\w*|tarifa\w*",
             r"commissioni?\b|spese(?:\s+\w+)?|(?:transactie|makelaars|beurs|order)?kosten\b|provisie|makelaarsloon|comiss(?:[ãa]o|[õo]es)|corretagem|emolumentos|taxa\s+de\s+\w+|custos?\b|kurtage|handelsomkostninger|gebyr\w*",
+            r"(?:diverse|sonstige)(?=\W{0,4}(?:[a-z]{3}\s*)?\W{0,3}\d{1,6}[.,]\d\d)",
             r"[a-zäöüß]{0,30}(?:geb[üu]hren?|entgelte?|spesen|provisionen|kosten|courtagen?|pauschale|aufschl[äa]ge?|abschlag|kommissionen|vergoeding(?:en)?|zuschl[äa]ge?)\b|[üu]bernahmeprovision|handling|abwicklung(?=\W{0,40}(?:[a-z]{3}\s*)?\d)|spread\b",
             r"(?:droits?|commissions?|frais|r[ée]tro\w*|honoraires)\s*(?:d['’](?:entr[ée]e|sortie|ordre|ex[ée]cution|intervention|acquisition)|de\s+(?:bourse|garde|place|march[ée]|courtage|dossier|gestion|n[ée]gociation|r[ée]glement|souscription|rachat|transaction|change))?",
             r"(?:derechos|gastos|c[áa]nones|tasas|tarifas?|honorarios|comisi[óo]n(?:es)?)(?:\s+(?:de\s+(?:la\s+)?)?(?:bolsa|mercado|contrataci[óo]n|liquidaci[óo]n|custodia|intermediaci[óo]n|compra|venta|suscripci[óo]n|reembolso|cambio|tramitaci[óo]n|correo|bancari[oa]s?|operaci[óo]n))?\b",
@@ -160,7 +169,7 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
     (
         Label.GROSS,
         (
-            r"(?:stock|security|share|securities)\s+value|gegenwert|handels(?:wert|volumen)|order(?:volumen|wert)|transaktions(?:betrag|wert)|anlage(?:betrag|summe)|investitions?(?:betrag|summe)|kauf(?:wert|betrag|preis\s+gesamt)|zwischensumme|(?:trade|transaction|deal|order|investment)\s+(?:value|amount|consideration)|sub-?total|net\s+consideration|value\s+of\s+(?:trade|transaction)|amount\s+invested|proceeds",
+            r"(?:stock|security|share|securities)\s+value|gehandelter\s+wert|gegenwert|handels(?:wert|volumen)|order(?:volumen|wert)|transaktions(?:betrag|wert)|anlage(?:betrag|summe)|investitions?(?:betrag|summe)|kauf(?:wert|betrag|preis\s+gesamt)|zwischensumme|(?:trade|transaction|deal|order|investment)\s+(?:value|amount|consideration)|sub-?total|net\s+consideration|value\s+of\s+(?:trade|transaction)|amount\s+invested|proceeds",
             r"montant\s+(?:de\s+(?:l['’]op[ée]ration|la\s+(?:transaction|n[ée]gociation))|n[ée]goci[ée]|investi|de\s+l['’]ordre|de\s+la\s+(?:souscription|vente)|du\s+rachat|des\s+titres)|valeur\s+(?:brute|de\s+la\s+transaction)|sous-?total|contre-?valeur",
             r"(?:importe|valor|efectivo)\s+(?:de\s+(?:la\s+)?)?(?:operaci[óo]n|transacci[óo]n|negociado|compra|venta|t[íi]tulos)|subtotal|(?:controvalore|importo|valore)\s+(?:lordo|titoli|operazione|negoziato|eseguito|investito)|subtotale",
             r"(?:tegenwaarde|brutowaarde|bruto\s+(?:bedrag|waarde)|waarde(?:\s+(?:effecten|transactie))?|transactiebedrag|orderbedrag|subtotaal|inleg)|(?:valor|montante)\s+(?:da\s+(?:opera[çc][ãa]o|transa[çc][ãa]o|compra|venda)|il[íi]quido|negociado|investido|dos\s+t[íi]tulos)",

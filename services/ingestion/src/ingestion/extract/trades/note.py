@@ -44,7 +44,7 @@ from ingestion.extract.trades.plain_letters import restore_letters
 from ingestion.extract.trades.row_trades import read_row_trades
 from ingestion.extract.trades.rows import find_product_rows
 from ingestion.extract.trades.sections import list_lines_without_trades
-from ingestion.extract.trades.security import find_account, find_account_name, list_isins
+from ingestion.extract.trades.security import find_account, find_account_name, list_isins, list_other_isins
 from ingestion.extract.trades.side_and_dates import SHORT_DATE, find_direction
 from ingestion.extract.trades.taken_back import build_cancellation, find_note_replaced, is_corrected_note
 from ingestion.extract.trades.trade import SharedFacts, TradeReading, read_trade
@@ -345,7 +345,8 @@ def _find_doubts(readings: Sequence[TradeReading], lines: Sequence[ReadLine], *,
     named = {reading.trade.isin for reading in readings}
     without_trades = list_lines_without_trades(lines) if is_statement else frozenset()
     isins = list_isins([line for line in lines if line.index not in without_trades])
-    unread = [number for number in isins if number not in named]
+    others = {number for line in lines for number in list_other_isins(line)}
+    unread = [number for number in isins if number not in named and number not in others]
     return ["trades"] if unread and len(readings) < len(isins) else []
 
 

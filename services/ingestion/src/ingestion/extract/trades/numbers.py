@@ -42,7 +42,7 @@ _GROUPED_BY_BLANK = re.compile(r"(?<![\d.,])\d{1,3}(?: \d{3})+(?:,\d{1,12})?(?![
 _GROUPED_BY_MARK = re.compile(r"\d{1,3}(?:[.'’]\d{3})+(?:,\d{1,12})?")
 _MASKED = re.compile(
     r"\b[A-Z]{2}[A-Z0-9]{9}\d\b"  # ISIN
-    r"|\b[A-Z]{2}\d{2}(?:\s?[A-Z0-9*X]{4}){2,8}(?:\s?[A-Z0-9*X]{1,4})?\b"  # IBAN
+    r"|\b[A-Z]{2}\d{2}(?:\s?[A-Z0-9*X]{4}){2,8}(?:\s?[A-Z0-9*X]{1,4})?\b(?![.,]\d)"  # IBAN, and no amount behind it
     r"|\b\d{1,2}:\d{2}(?::\d{2}(?:[.,:]\d{1,6})?)?(?:\s?(?:uhr|am|pm))?\b"  # a time
     r"|(?<![\d.,])\b\d{8,}/?\S*"  # an account's or order's number
     r"|\(\d\)"  # a footnote

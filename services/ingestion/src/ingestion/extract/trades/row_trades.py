@@ -15,6 +15,7 @@ from ingestion.extract.trades.rows import ProductRow, are_trades, drop_total, ex
 from ingestion.extract.trades.sections import list_lines_without_trades
 from ingestion.extract.trades.security import ISIN, find_isin, list_isins
 from ingestion.extract.trades.side_and_dates import find_direction, is_cancellation
+from ingestion.extract.trades.solver import find_product
 from ingestion.extract.trades.trade import SharedFacts, TradeReading
 
 _MIN_HEADS = 3  # labels of a table's head
@@ -32,6 +33,9 @@ def read_row_trades(lines: Sequence[ReadLine], shared: SharedFacts) -> list[Trad
     rows = drop_total(find_product_rows(may_trade, {id(number) for number in candidates.quantities}))
     rows = _drop_settlements(rows, lines)
     direction, is_direction_certain = find_direction(lines)
+    product = find_product(candidates, direction)
+    if product is not None and product.is_labelled and product.quantity not in {row.quantity for row in rows}:
+        return []  # the fields of one trade stand elsewhere: the rows are what it cost, or how it was converted
     have_sides = all(labels.DIRECTION.search(row.line.text) for row in rows)
     if not are_trades(rows) or (direction is None and not have_sides and not _have_signs(rows)):
         return []

@@ -29,6 +29,14 @@ def list_isins(lines: Sequence[ReadLine]) -> list[str]:
     return [number for number in dict.fromkeys(found) if stdnum_isin.is_valid(number)][:40]
 
 
+def list_other_isins(line: ReadLine) -> list[str]:
+    """What else one security is called, in front of what the line labels: `Valor 1987674, DE000A1KD0E9, ISIN GB00…`."""
+    places = [place for place in line.labels if place.label is Label.ISIN]
+    if len(places) != 1 or not ISIN.match(line.text[places[0].end :].lstrip(" :")):
+        return []
+    return [match[1] for match in ISIN.finditer(line.text[: places[0].start])]
+
+
 def find_isin(lines: Sequence[ReadLine]) -> str | None:
     """The number of the one security; of several the one behind its label, or that is named most often."""
     found = list_isins(lines)
@@ -59,7 +67,13 @@ _VALOR = re.compile(r"\d{5,9}(?![\w.,'’])|\d{1,3}(?:['’ .]\d{3}){1,2}(?![\w.
 
 def find_wkn(lines: Sequence[ReadLine]) -> str | None:
     """Beside the ISIN where a table's head names both, or behind its label. In an ISIN of Germany it stands as well."""
-    found = _find_wkn_beside(lines) or _find_wkn_behind(lines) or _find_wkn_in_pair(lines) or _find_wkn_below(lines)
+    found = (
+        _find_wkn_beside(lines)
+        or _find_wkn_behind(lines)
+        or _find_wkn_in_pair(lines)
+        or _find_wkn_below(lines)
+        or _find_wkn_of_isin(lines)
+    )
     isin = find_isin(lines)
     if found is not None and isin is not None and isin.startswith("DE000") and isin[5:11] != found:
         return None
@@ -94,6 +108,15 @@ def _find_wkn_in_pair(lines: Sequence[ReadLine]) -> str | None:
     """`(DE0008404005/840400)`: a pair needs no label."""
     found = {match[1] for line in lines for match in _PAIR.finditer(line.text)}
     return found.pop() if len(found) == 1 else None
+
+
+def _find_wkn_of_isin(lines: Sequence[ReadLine]) -> str | None:
+    """The six letters of a German number for a security that stand somewhere by themselves as well."""
+    isin = find_isin(lines)
+    if isin is None or not isin.startswith("DE000"):
+        return None
+    alone = re.compile(rf"(?<![\w.,]){isin[5:11]}(?![\w.,]\w)")
+    return isin[5:11] if any(alone.search(line.text) for line in lines) else None
 
 
 def _find_wkn_below(lines: Sequence[ReadLine]) -> str | None:

@@ -83,11 +83,22 @@ def find_trade_date(lines: Sequence[ReadLine], year: int | None) -> tuple[date |
                 or (len(dates) == 1 and _ON_DAY.search(line.text, 0, near.start) is not None)
                 or (len(dates) == 1 and _TIME.search(line.text) and not _ORDERED.search(line.text))
             )
-            return (first.date, True) if first.start <= 3 else (near.date, bool(is_beside))
+            found = first.date if first.start <= 3 else near.date
+            is_priced_before = any(found - _USUAL_SETTLEMENT <= day < found for day in _list_pricing_days(lines))
+            return found, (first.start <= 3 or bool(is_beside)) and not is_priced_before
         if (written := SHORT_DATE.match(line.text)) and year is not None:
             return _build_date(year, int(written[2]), int(written[1])), True
     in_row = _find_date_of_quantity(lines)
     return (in_row, True) if in_row is not None else _choose_other_date(lines)
+
+
+def _list_pricing_days(lines: Sequence[ReadLine]) -> Iterator[date]:
+    """What funds are settled by: a line that begins with another day may say when it was booked."""
+    for line in lines:
+        yield from (found.date for found in line.dates if _PRICED_ON.search(line.text, 0, found.start))
+
+
+_PRICED_ON = re.compile(r"\babrechnungs-?(?:tag|datum)\W{0,4}$", re.IGNORECASE)
 
 
 def _find_date_of_quantity(lines: Sequence[ReadLine]) -> date | None:

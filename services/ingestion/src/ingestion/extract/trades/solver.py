@@ -40,6 +40,7 @@ class Candidates:
     fees: tuple[Number, ...]
     taxes: tuple[Number, ...]
     interests: tuple[Number, ...]
+    discounts: tuple[Number, ...]
     exchange_rates: tuple[Number, ...]
     others: tuple[Number, ...]
     unnamed_fees: tuple[Number, ...] = ()
@@ -342,35 +343,52 @@ def _find_proven(
     direction: Direction | None,
 ) -> Settlement | None:
     rates = [rate for number in candidates.exchange_rates[:3] for rate in number.readings if rate > 0]
-    factors = [Decimal(1), *(1 / rate for rate in rates), *rates]
-    for factor in factors:
-        is_converted = factor != 1
-        converted = _choose_converted(candidates, gross * factor, currency) if is_converted else gross
-        slack = _CENT + (converted / 3000 if is_converted else 0)  # rates are rounded
-        costs = CostSums(candidates, currency, factor)
-        by_row = _explain_by_row(candidates, gross, direction) if not is_converted and not named else None
-        if by_row is not None:
+    factors_named = {id(number) for number in (*candidates.quantities, *candidates.prices)}
+    others = [number for number in candidates.others[:_MAX_NUMBERS] if id(number) not in factors_named]
+    ways: list[_Way] = []
+    for factor in (Decimal(1), *(1 / rate for rate in rates), *rates):
+        ways.append(_Way(candidates, gross, currency, factor))
+        if not named and factor == 1 and (by_row := _explain_by_row(candidates, gross, direction)) is not None:
             return by_row
-        factors_named = {id(number) for number in (*candidates.quantities, *candidates.prices)}
-        others = [number for number in candidates.others[:_MAX_NUMBERS] if id(number) not in factors_named]
-        for numbers in (named, candidates.weakly_settled, others):
-            is_named = numbers is named or numbers is candidates.weakly_settled
-            usable = [number for number in numbers if _is_in_currency(number, currency, is_converted=is_converted)]
-            found = [
-                Settlement(number, value, converted, *parts, is_proven=True, is_converted=is_converted)
-                for number in usable
-                for value in number.readings
-                if (parts := _explain(costs, converted, value, direction, slack, is_named=is_named)) is not None
-                # What merely equals the gross amount proves nothing unless it is named so, and is the only one.
-                and (any(parts) or (is_named and not _is_contested(named, value)))
-            ]
-            if found:
-                return _choose_explained(found, has_costs=direction is not None and _has_costs(candidates, converted))
-    return None
+        for numbers in (named, candidates.weakly_settled):
+            if (found := ways[-1].explain(numbers, named, direction, is_named=True)) is not None:
+                return found
+    # An amount that no label names may be a step on the way to the one that a label does, in another currency.
+    found_elsewhere = (way.explain(others, named, direction, is_named=False) for way in ways)
+    return next((found for found in found_elsewhere if found is not None), None)
 
 
-def _is_in_currency(number: Number, currency: str | None, *, is_converted: bool) -> bool:
-    return number.currency is None or currency is None or (number.currency == currency) is not is_converted
+class _Way:
+    """From a gross amount to what was settled, by a factor between their currencies."""
+
+    def __init__(self, candidates: Candidates, gross: Decimal, currency: str | None, factor: Decimal) -> None:
+        self._candidates = candidates
+        self._currency = currency
+        self._is_converted = factor != 1
+        self._gross = _choose_converted(candidates, gross * factor, currency) if self._is_converted else gross
+        self._slack = _CENT + (self._gross / 3000 if self._is_converted else 0)  # rates are rounded
+        self._costs = CostSums(candidates, currency, factor)
+
+    def explain(
+        self, numbers: Sequence[Number], named: Sequence[Number], direction: Direction | None, *, is_named: bool
+    ) -> Settlement | None:
+        costs, gross, slack = self._costs, self._gross, self._slack
+        found = [
+            Settlement(number, value, gross, *parts, is_proven=True, is_converted=self._is_converted)
+            for number in numbers
+            if self._is_in_currency(number)
+            for value in number.readings
+            if (parts := _explain(self._costs, self._gross, value, direction, self._slack, is_named=is_named))
+            is not None
+            # What merely equals the gross amount proves nothing unless it is named so, and is the only one.
+            and (any(parts) or (is_named and not _is_contested(named, value)))
+        ]
+        has_costs = direction is not None and _has_costs(self._candidates, gross)
+        return _choose_explained(found, has_costs=has_costs) if found else None
+
+    def _is_in_currency(self, number: Number) -> bool:
+        is_any = number.currency is None or self._currency is None
+        return is_any or (number.currency != self._currency) is self._is_converted
 
 
 def _choose_explained(found: Sequence[Settlement], *, has_costs: bool) -> Settlement:
@@ -443,10 +461,11 @@ class CostSums:
     """
 
     def __init__(self, candidates: Candidates, currency: str | None, factor: Decimal) -> None:
-        kinds = (candidates.fees, candidates.taxes, candidates.interests)
+        kinds = ((candidates.fees, 0, 1), (candidates.taxes, 1, 1), (candidates.interests, 2, 1))
+        signed = (*kinds, (candidates.discounts, 0, -1))
         costs = [
-            (number.value * factor if number.currency == currency else number.value, kind)
-            for kind, numbers in enumerate(kinds)
+            (number.value * sign * (factor if number.currency == currency else 1), kind)
+            for numbers, kind, sign in signed
             for number in numbers
             if number.value
         ][:_MAX_COSTS]

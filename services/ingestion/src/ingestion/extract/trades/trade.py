@@ -252,7 +252,9 @@ def _add_amounts(
         taxes=_round(settlement.taxes) if settlement.taxes is not None else None,
         accrued_interest=_round(settlement.interest) if settlement.interest else None,
         foreign_currency=foreign,
-        foreign_gross_amount=_round(_get_foreign_gross(product, foreign)) if product is not None and foreign else None,
+        foreign_gross_amount=_round(_get_foreign_gross(product, foreign, candidates))
+        if product is not None and foreign
+        else None,
     )
 
 
@@ -264,10 +266,19 @@ def _get_price_currency(product: Product | None, candidates: Candidates) -> str 
     return gross.currency if gross is not None else None
 
 
-def _get_foreign_gross(product: Product, foreign: str) -> Decimal:
+def _get_foreign_gross(product: Product, foreign: str, candidates: Candidates) -> Decimal:
     """As it is printed, where it is: quantity and price were rounded."""
-    is_printed = not product.is_foreign and product.gross is not None and product.gross.currency == foreign
-    return product.gross_value if is_printed else product.amount
+    _, _, exponent = product.quantity.as_tuple()
+    rounded = product.price_value.scaleb(int(exponent)) if int(exponent) < 0 else Decimal(0)
+    near = [
+        number.value
+        for number in candidates.others
+        if number.currency == foreign and number.is_money and abs(number.value - product.amount) <= rounded + _LEAST
+    ]
+    return min(near, key=lambda value: abs(value - product.amount), default=product.amount)
+
+
+_LEAST = Decimal("0.01")
 
 
 def _get_gross_currency(product: Product | None, candidates: Candidates) -> str | None:

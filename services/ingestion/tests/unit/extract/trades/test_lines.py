@@ -70,3 +70,19 @@ def test_the_interest_of_a_bond_is_no_fee() -> None:
     found = gather_candidates(given("Kurswert 1.126,29 EUR", "Zinsbetrag : 1,25 EUR", "Endbetrag 1.127,54 EUR"))
     assert [str(number.value) for number in found.interests] == ["1.25"]
     assert found.unnamed_fees == ()
+
+
+def test_a_discount_is_one_where_its_line_begins_with_it() -> None:
+    found = gather_candidates(given("Internet-Vergünstigung USD - 41.81", "Provision nach Rabatt USD 4.95"))
+    assert [str(number.value) for number in found.discounts] == ["41.81"]
+    assert [str(number.value) for number in found.fees] == []
+
+
+def test_other_costs_are_fees_where_an_amount_stands_behind_the_word() -> None:
+    assert [str(number.value) for number in gather_candidates(given("Diverse USD -7.34")).fees] == ["7.34"]
+    assert gather_candidates(given("Diverse Wertpapiere im Wert von 7.34")).fees == ()
+
+
+def test_an_amount_behind_the_number_of_an_account_is_none_of_its_digits() -> None:
+    settled = gather_candidates(given("Zu Gunsten IBAN AT27 3284 2000 0011 1111 36.115,76 EUR")).settled
+    assert [str(number.value) for number in settled] == ["36115.76"]

@@ -128,3 +128,12 @@ def test_what_an_amount_is_worth_in_another_currency_is_no_part_of_an_order() ->
     assert (trade["quantity"], trade["foreign_gross_amount"]) == ("100", "2100.00")
     assert (trade["gross_amount"], trade["fees"], trade["settled_amount"]) == ("1680.00", "20.00", "1700.00")
     assert read(CONVERTED).confidence >= 0.9
+
+
+def test_rows_that_convert_the_costs_of_one_trade_are_no_trades() -> None:
+    text = (
+        "Trade details\nKauf  Handelszeit 05-Dez-2026 11:21:27\nISIN IE00B4L5Y983  Menge 49,00\nPreis 111,8455 USD\n"
+        "Gehandelter Wert -5.480,43 USD\nStempelgebühr 05-Dez-2026 09-Dez-2026 -8,22 0,887182 -7,29\n"
+        "Aktienbetrag 05-Dez-2026 09-Dez-2026 -5.480,43 0,887182 -4.862,14"
+    )
+    assert [found.trade.quantity for found in read(text).trades] == [49]

@@ -151,6 +151,20 @@ def test_a_head_that_names_both_sides_is_no_symbol() -> None:
     assert read_only(text)["ticker"] == "ARNO"
 
 
+def test_the_national_number_of_a_german_isin_may_stand_anywhere() -> None:
+    text = GERMAN.replace(
+        "Bezeichnung WKN ISIN\nALLIANZ SE NA O.N. 840400", "ALLIANZ SE 840400 NAMENS-AKTIEN O.N. ISIN"
+    )
+    assert read_only(text)["wkn"] == "840400"
+    assert read_only(text.replace("840400 NAMENS", "NAMENS"))["wkn"] is None
+
+
+def test_the_other_numbers_of_a_security_in_front_of_its_isin_are_no_other_trade() -> None:
+    text = GERMAN.replace("ALLIANZ SE NA O.N. 840400 DE0008404005", "Valor 1987674, FR0000120578, ISIN DE0008404005")
+    assert read(text).doubts == ()
+    assert read(text.replace(", ISIN DE", " und DE")).doubts == ("trades",)
+
+
 @pytest.mark.parametrize(
     ("line", "account"),
     [

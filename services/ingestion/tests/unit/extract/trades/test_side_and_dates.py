@@ -162,6 +162,14 @@ def test_a_value_date_in_front_of_an_amount_belongs_to_it() -> None:
     assert (trade["settlement_date"], trade["settled_amount"]) == ("2026-01-20", "209.95")
 
 
+def test_a_day_that_a_fund_was_priced_on_before_leaves_the_day_uncertain() -> None:
+    text = GERMAN.replace(
+        "Kauf am 15.01.2026 um 08:13:35", "15.01.2026: Kauf aus Sparplan\nAbrechnungsdatum {}.01.2026"
+    )
+    assert read(text.format(14)).confidence < 0.9
+    assert read(text.format(15)).confidence >= 0.9
+
+
 def test_a_time_in_a_line_of_its_own_is_the_trades_if_a_label_says_so() -> None:
     text = GERMAN.replace("Kauf am 15.01.2026 um 08:13:35", "Kauf\nHandelstag 15.01.2026\nHandelszeit 16:47 Uhr")
     assert (read_only(text)["trade_date"], read_only(text)["trade_time"]) == ("2026-01-15", "16:47")

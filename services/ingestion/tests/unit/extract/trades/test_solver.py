@@ -14,8 +14,8 @@ def given(text: str) -> tuple[Number, ...]:
 
 
 def candidates(**texts: str) -> Candidates:
-    names = ("quantities", "prices", "gross", "settled", "weakly_settled", "fees", "taxes", "interests", "unnamed_fees")
-    named = {name: given(texts.get(name, "")) for name in (*names, "exchange_rates", "others")}
+    names = ("quantities", "prices", "gross", "settled", "weakly_settled", "fees", "taxes", "interests", "discounts")
+    named = {name: given(texts.get(name, "")) for name in (*names, "unnamed_fees", "exchange_rates", "others")}
     every = tuple(number for numbers in named.values() for number in numbers)
     return Candidates(**{**named, "others": every})
 
@@ -228,3 +228,31 @@ def test_what_was_once_paid_and_what_was_lost_are_no_costs_of_a_sale() -> None:
     text = SOLD.replace("To your credit CHF 548.20", "Costs CHF 560.35\nReturn CHF 9.00")
     text = text.replace("Commission CHF 2.75\nTax (stamp duty) CHF 0.40\n", "").replace("Total CHF 551.35\n", "")
     assert read_only(text)["settled_amount"] != "9.00"
+
+
+def test_what_a_bank_takes_off_its_fee_lowers_the_fees() -> None:
+    settlement = find_settlement(
+        candidates(settled="USD 214.90", fees="USD 12.00", taxes="USD 0.90", discounts="USD 3.00"),
+        Decimal(205),
+        "USD",
+        Direction.BUY,
+    )
+    assert settlement is not None
+    assert (settlement.is_proven, settlement.fees, settlement.taxes) == (True, Decimal("9.00"), Decimal("0.90"))
+
+
+def test_a_step_in_the_currency_of_the_price_is_not_what_was_settled_in_another_one() -> None:
+    settlement = find_settlement(
+        candidates(
+            settled="EUR 3096.85",
+            taxes="AUD 254.10",
+            fees="EUR 29.36",
+            exchange_rates="1.5181",
+            others="AUD 4745.90 EUR 3126.21",
+        ),
+        Decimal(5000),
+        "AUD",
+        Direction.SELL,
+    )
+    assert settlement is not None
+    assert (settlement.value, settlement.is_proven, settlement.fees) == (Decimal("3096.85"), True, Decimal("29.36"))
