@@ -223,10 +223,18 @@ def find_name(lines: Sequence[ReadLine], row: ReadLine | None = None) -> str | N
         if match := ISIN.search(line.text):
             front = line.text[: match.start()].strip(" ,(:-")
             front = _COUNTED.sub("", re.sub(rf"\s*{_WKN.pattern}$", "", front))
+            front = _drop_side(front)
             is_named = any(place.start < match.start() for place in line.labels)
             if re.search(r"[^\W\d_]{3}", front) and not is_named and not _NUMBER_OF_SECURITY.fullmatch(front):
                 return front[:_MAX_NAME].strip()
     return _find_name_in_row(row) if row is not None else None
+
+
+def _drop_side(front: str) -> str:
+    """`02.09.2026 Kauf SAP SE`, `VENTE\tKERGUEN MARITIME`: day and side stand in columns of their own."""
+    match = labels.ANCHOR.match(front)
+    rest = front[match.end() :].strip(" \t,:-") if match is not None else ""
+    return rest if re.search(r"[^\W\d_]{3}", rest) else front
 
 
 def _is_field(line: ReadLine, place: LabelPlace) -> bool:

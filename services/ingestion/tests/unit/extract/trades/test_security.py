@@ -182,3 +182,9 @@ def test_the_number_of_an_account_is_whole(line: str, account: str | None) -> No
 @pytest.mark.parametrize("label", ["Rif. ordine", "Réf. de l'opération", "Ref. orden"])
 def test_a_shortened_label_of_a_reference_is_one(label: str) -> None:
     assert read_only(f"{GERMAN}{label} 26-1118-000914")["reference"] == "26-1118-000914"
+
+
+@pytest.mark.parametrize("front", ["VENTE  ", "02.09.2026 Kauf "])
+def test_the_day_and_the_side_in_front_of_a_name_are_none_of_it(front: str) -> None:
+    text = GERMAN.replace("Bezeichnung WKN ISIN\nALLIANZ SE NA O.N. 840400", f"{front}KERGUEN MARITIME 4,20% 2031")
+    assert read_only(text)["security_name"] == "KERGUEN MARITIME 4,20% 2031"
