@@ -378,8 +378,7 @@ class _Way:
             for number in numbers
             if self._is_in_currency(number)
             for value in number.readings
-            if (parts := _explain(self._costs, self._gross, value, direction, self._slack, is_named=is_named))
-            is not None
+            if (parts := _explain(costs, gross, value, direction, slack, is_named=is_named)) is not None
             # What merely equals the gross amount proves nothing unless it is named so, and is the only one.
             and (any(parts) or (is_named and not _is_contested(named, value)))
         ]
