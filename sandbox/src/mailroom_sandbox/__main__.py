@@ -179,6 +179,8 @@ def _plan_without_providers(*, is_secure: bool) -> lifecycle.SitePlan:
 
 def _sandbox_plan(*, is_secure: bool) -> lifecycle.SitePlan:
     given = read_given_settings()
+    if passed_over := sandbox_providers.list_passed_over(given.values):
+        print(f"Not used by the sandbox, which has its own: {', '.join(passed_over)}", file=sys.stderr)
     plan = sandbox_providers.with_sandbox_providers(
         lifecycle.plan_site(find_home(), given.values, more_ports=sandbox_providers.PORT_NAMES, is_secure=is_secure)
     )

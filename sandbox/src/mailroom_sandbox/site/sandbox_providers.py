@@ -1,10 +1,11 @@
 """The sandbox's providers as part of a site: their process, and what the services must know to speak to them."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
+from mailroom_common.secret_files import SUFFIX
 from mailroom_sandbox.provider_doubles.cli import CONTROL_FILE
 from mailroom_sandbox.provider_doubles.endpoints import mailroom_environment
 from mailroom_sandbox.provider_doubles.settings import ProvidersSettings
@@ -34,7 +35,8 @@ def announce_control_url(plan: SitePlan) -> Iterator[None]:
 
 def with_sandbox_providers(plan: SitePlan) -> SitePlan:
     """The plan with the providers' process, and with services that are pointed at it whatever the environment says."""
-    kept = {name: value for name, value in plan.environment.items() if name not in _NOT_OURS}
+    passed_over = list_passed_over(plan.environment)
+    kept = {name: value for name, value in plan.environment.items() if name not in passed_over}
     fields = _build_settings(plan)
     own = {f"{SANDBOX_PREFIX}{name.upper()}": str(value) for name, value in fields.items()}
     companion = Companion(
@@ -46,6 +48,11 @@ def with_sandbox_providers(plan: SitePlan) -> SitePlan:
     )
     services = mailroom_environment(ProvidersSettings.model_validate(fields))
     return replace(plan, environment={**kept, **services}, companion=companion)
+
+
+def list_passed_over(environment: Iterable[str]) -> list[str]:
+    """The settings that the sandbox takes from nobody, of those that are given, as themselves or as a file."""
+    return sorted(name for name in environment if name.removesuffix(SUFFIX) in _NOT_OURS)
 
 
 def _build_settings(plan: SitePlan) -> dict[str, object]:

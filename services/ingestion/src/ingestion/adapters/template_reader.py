@@ -1,6 +1,6 @@
 """Templates in the parser process: what it answers is checked here, since a page may have taken it over."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from ingestion.domain.layout_template import (
 )
 from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.routing import Extraction
+from ingestion.domain.supplier_accounts import fold_look_of_name
 from ingestion.domain.transcript import Transcript
 
 TEMPLATE_READER = "template/2"
@@ -83,7 +84,8 @@ def _decode_reading(answer: Any, general: Extraction, templates: Sequence[Stored
     Invoice.from_json(fields).totals_add_up()  # routing asks this too, and must not fail then
     boxes = tuple(map(EvidenceBox.from_list, answer["boxes"]))
     require_agreed(len(boxes) <= MAX_BOXES and {box.field for box in boxes} <= _INVOICE_FIELDS)
-    if not used and not disputed:
+    is_settled = not disputed and _settles_supplier(general, fields, templates[number].template)
+    if not used and not disputed and not is_settled:
         return general
     evidence = {"id": templates[number].template_id, "fields": used}
     return replace(
@@ -93,7 +95,18 @@ def _decode_reading(answer: Any, general: Extraction, templates: Sequence[Stored
         confidence=min(confidence, 0.5) if disputed else confidence,
         reader=f"{general.reader}+{TEMPLATE_READER}",
         boxes=boxes,
-        review_reason=ReviewReason.READERS_DISAGREE
-        if disputed and general.review_reason is None
-        else general.review_reason,
+        review_reason=None if is_settled else _choose_reason(general.review_reason, disputed),
     )
+
+
+def _settles_supplier(general: Extraction, fields: Mapping[str, Any], template: LayoutTemplate) -> bool:
+    """Whether a person has said whose invoices look so. Not of one with an account, which is known from others of this
+    supplier or seen by a person: a layout is easily imitated."""
+    name = fold_look_of_name(str(fields["supplier_name"] or ""))
+    is_same = bool(name) and name == fold_look_of_name(template.supplier_name or "")
+    return general.review_reason is ReviewReason.SUPPLIER_UNCERTAIN and fields["iban"] is None and is_same
+
+
+def _choose_reason(general: ReviewReason | None, disputed: Mapping[str, Any]) -> ReviewReason | None:
+    is_least = general is None or general is ReviewReason.SUPPLIER_UNCERTAIN
+    return ReviewReason.READERS_DISAGREE if disputed and is_least else general

@@ -76,11 +76,11 @@ READING = {
 }
 
 
-async def read(answer: Any) -> Extraction | None:
+async def read(answer: Any, general: Extraction = GENERAL) -> Extraction | None:
     learned = await LocalTemplateReader(DirectRunner()).learn_template(_january(), LESSON, None)
     assert learned is not None
     templates = LocalTemplateReader(AnsweringRunner(answer))
-    return await templates.read_by_templates(_january(), GENERAL, [StoredTemplate(TemplateId("t1"), learned)])
+    return await templates.read_by_templates(_january(), general, [StoredTemplate(TemplateId("t1"), learned)])
 
 
 def _january() -> Transcript:
@@ -93,6 +93,28 @@ async def test_what_a_sum_speaks_against_is_shown_beside_and_a_person_decides() 
     assert (extraction.review_reason, extraction.confidence) == (ReviewReason.READERS_DISAGREE, 0.5)
     assert [box.field for box in extraction.boxes] == ["total_gross"]
     assert extraction.fields["template_values"] == {"total_net": "18.00"}
+
+
+@pytest.mark.parametrize(
+    ("changed", "is_settled"),
+    [
+        ({}, True),
+        ({"supplier_name": "Somebody Else Ltd"}, False),
+        ({"supplier_name": None}, False),
+        ({"iban": "DE89370400440532013000"}, False),
+    ],
+)
+async def test_a_layout_that_a_person_has_seen_says_whose_invoice_it_is_though_it_fills_nothing(
+    changed: dict[str, Any], is_settled: bool
+) -> None:
+    """An invoice without an account would otherwise be for a person each time (ADR 78)."""
+    fields = {**Invoice().to_json(), **JANUARY.expected, "iban": None, **changed}
+    one_sign = Extraction("invoice", fields, 0.6, "layout-rules/2", review_reason=ReviewReason.SUPPLIER_UNCERTAIN)
+    extraction = await read({**READING, "extraction": fields, "used": [], "boxes": []}, one_sign)
+    assert extraction is not None
+    assert extraction.review_reason is (None if is_settled else ReviewReason.SUPPLIER_UNCERTAIN)
+    assert extraction.confidence == (0.9 if is_settled else 0.6)
+    assert ("template" in extraction.fields) is is_settled
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,7 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
         (
             r"(?:settlement|settle|value|contractual\s+settlement|payment)\s*date|settles?\s+on|settlement(?=\W*\d)",
             r"valuta(?:tag|datum)?\b|wert(?:stellung)?\b|kassatag|erf[üu]llungs(?:tag|datum)|zahltag|me[dt]\s+valør|val[øo]rdato|valør\b",
-            r"date\s+(?:de\s+)?(?:valeur|r[èe]glement(?:[-/\s]livraison)?|d[ée]nouement)|fecha\s+(?:de\s+)?(?:valor|liquidaci[óo]n)|data\s+(?:di\s+)?(?:valuta|regolamento)|valutadatum|data\s+(?:de\s+)?(?:valor|liquida[çc][ãa]o)",
+            r"valeur(?=\W{0,3}\d{1,2}[./-]\d{1,2}[./-])|date\s+(?:de\s+)?(?:valeur|r[èe]glement(?:[-/\s]livraison)?|d[ée]nouement)|fecha\s+(?:de\s+)?(?:valor|liquidaci[óo]n)|data\s+(?:di\s+)?(?:valuta|regolamento)|valutadatum|data\s+(?:de\s+)?(?:valor|liquida[çc][ãa]o)",
             r"afwikkel(?:ing)?s?\s?datum|abwicklungs(?:tag|datum)|liefer(?:ungs)?(?:tag|datum)|gutschriftsdatum|belastungsdatum|value\s+day|settlement\s+on|for\s+settlement|date\s+de\s+livraison|fecha\s+de\s+abono|fecha\s+de\s+cargo|data\s+(?:di\s+)?liquidazione|data\s+accredito|data\s+addebito",
         ),
     ),
@@ -121,8 +121,8 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
         (
             r"ausmachender\s+betrag|abrechnungs?-?\s?betrag|end-?betrag|gesamt-?betrag|gesamt-?summe|netto-?betrag|rechnungs-?betrag|zahlungs?-?betrag|belastungs?-?betrag|gutschrifts?-?betrag|lastschrift-?betrag|zu\s+zahlen\w*|total(?:betrag)?\s+(?:zu\s+(?:ihren|unseren)\s+(?:lasten|gunsten))",
             r"(?:betrag|netto|gegenwert)?\s*zu\s?(?:ihren\s+)?(?:lasten|gunsten)\b(?:\s+(?:konto|des\s+kontos|ihres\s+kontos|iban))?|(?:belastung|gutschrift|verrechnung|buchung)\b",
-            r"(?:total|net)\s+(?:settlement|consideration|proceeds|cost|cash|payable|charge|due|price)(?:\s+(?:amount|value))?|(?:settlement|net|final|total)\s+(?:amount|value)(?:\s+(?:due|payable|paid))?|amount\s+(?:due|payable|debited|credited|paid|received)|net\s+(?:money|total)|total\s+(?:debit|credit)(?:ed)?|grand\s+total|total\s+you\s+(?:pay|receive)|you\s+(?:pay|receive)",
-            r"montant\s+(?:net|total|d[ée]bit[ée]|cr[ée]dit[ée]|du\s+r[èe]glement|r[ée]gl[ée])(?:\s+(?:au\s+)?(?:d[ée]bit|cr[ée]dit)\w*)?|(?:total|net)\s+(?:net|d[ée]bit|cr[ée]dit|[àa]\s+(?:d[ée]biter|cr[ée]diter|payer))|net\s+au\s+(?:d[ée]bit|cr[ée]dit)|votre\s+compte\s+sera",
+            r"(?:total|net)\s+(?:settlement|consideration|proceeds|cost|cash|payable|charge|due|price)(?:\s+(?:amount|value))?|(?:settlement|net|final|total)\s+(?:amount|value)(?:\s+(?:due|payable|paid))?|amount\s+(?:due|payable|debited|credited|paid|received)|net\s+(?:money|total)|total\s+(?:debit|credit)(?:ed)?|grand\s+total|to\s+your\s+(?:debit|credit)|(?:charged|debited|credited|booked)\s+amount|amount\s+charged|total\s+you\s+(?:pay|receive)|you\s+(?:pay|receive)",
+            r"montant\s+(?:net|total|comptabilis[ée]|d[ée]bit[ée]|cr[ée]dit[ée]|du\s+r[èe]glement|r[ée]gl[ée])(?:\s+(?:au\s+)?(?:d[ée]bit|cr[ée]dit)\w*)?|(?:total|net)\s+(?:net|d[ée]bit|cr[ée]dit|[àa]\s+(?:d[ée]biter|cr[ée]diter|payer))|net\s+au\s+(?:d[ée]bit|cr[ée]dit)|votre\s+compte\s+sera",
             r"(?:importe|total|efectivo)\s+(?:neto|l[íi]quido|total|de\s+la\s+operaci[óo]n|a\s+(?:pagar|cargar|abonar|su\s+(?:cargo|favor)))|neto\s+a\s+(?:pagar|abonar|cargar)|l[íi]quido",
             r"(?:importo|totale?|controvalore)\s+(?:netto|complessivo|finale|operazione|addebit\w+|accredit\w+|da\s+\w+|a\s+(?:vs\.?|vostro|suo)\s+(?:debito|credito))|netto\s+(?:a\s+\w+|ricavo)",
             r"(?:totaal|netto|te\s+(?:betalen|ontvangen))\s*(?:bedrag|te\s+(?:betalen|ontvangen))?\b|(?:afrekenings|eind)bedrag|bedrag\s+ten\s+(?:laste|gunste)",
@@ -246,13 +246,13 @@ def find_labels(text: str) -> Iterator[re.Match[str]]:
 
 
 _BUY = (
-    r"ausgabe\s+von\s+(?:fonds)?anteilen|(?:wertpapier|fonds|aktien|sparplan)?-?(?:kauf|ankauf|zeichnung|(?<!in\s)(?<!mit\s)(?<!unter\s)bezug(?!\s+(?:auf|zu|nehmend)\b)|erwerb|k[äa]ufe)|gekauft|erworben|gezeichnet|bought|buy|purchased?"
+    r"ausgabe\s+von\s+(?:fonds)?anteilen|(?:wertpapier|fonds|aktien|sparplan)?-?(?:kauf|ankauf|zeichnung|(?<!in\s)(?<!mit\s)(?<!unter\s)bezug(?!\s+(?:auf|zu|nehmend)\b)|erwerb|k[äa]ufe)|kaufen(?=\s*$)|gekauft|erworben|gezeichnet|bought|buy|purchased?"
     r"|subscri(?:bed|ption)|achats?|achet[ée]e?s?|souscriptions?|souscrite?s?|compras?|comprad[oa]s?|compr[áa]mos|comprou|suscripci[óo]n|suscrit[oa]s?"
     r"|acquist(?:o|at[oaie])|sottoscri(?:zione|tt[oaie])|aankoop|gekocht|subscri[çc][ãa]o|subscritas?|subscrevemos|aquisi[çc][ãa]o|adquisici[óo]n"
     r"|k[øo]bt?|k[öo]pt?|inschrijving|ingeschreven|acquisitions?|acquired|investissement(?!\s+(?:d['’])?esp[èe]ces)|verwerving|koop|kopen|kochten"
 )
 _SELL = (
-    r"(?:wertpapier|fonds|aktien)?-?(?:verk[aä]ufe?|ver[äa]u(?:ß|ss)erung|r(?:ü|ue?)ck(?:nahme|gabe|kauf)|einl(?:ö|oe?)sung|tilgung)|verk(?=\.)|verkauft|ver[äa]u(?:ß|ss)ert"
+    r"(?:wertpapier|fonds|aktien)?-?(?:verk[aä]ufe?|ver[äa]u(?:ß|ss)erung|r(?:ü|ue?)ck(?:nahme|gabe|kauf)|einl(?:ö|oe?)sung|tilgung)|verk(?=\.)|verkaufen(?=\s*$)|verkauft|ver[äa]u(?:ß|ss)ert"
     r"|zur(?:ü|ue?)ck(?:genommen|gegeben)|sold|sell|sale|redemption|redeemed|ventes?|vendue?s?|rachats?|rachet[ée]e?s?|remboursements?"
     r"|venta|vendid[oa]s?|vendemos|vendeu|reembolsos?|reembolsad[oa]s?|amortizaci[óo]n|vendita|vendut[oaie]|rimbors(?:o|at[oaie])|verkoop"
     r"|reprises?(?=\s+(?:de\s+)?(?:f\.?c\.?p|sicav|opcv?m?|parts)\b)|cessions?|c[ée]d[ée]e?s?|d[ée]sinvestissement|disposal|disposed|enajenaci[óo]n|cessione|aliena[çc][ãa]o"

@@ -120,15 +120,17 @@ def _is_settlement_day(place: LabelPlace, dates: Sequence[DatePlace]) -> bool:
 
 
 def _find_label_places(text: str) -> Iterator[LabelPlace]:
+    label: Label | None = None
     cost_end: int | None = None  # of the cost or interest that was named last
     for match in find_labels(text):
         before = text[max(0, match.start() - 30) : match.start()] if match.lastgroup == Label.TAX else ""
-        if _INCLUDING.search(before) or _BEFORE_OR_AFTER.search(before):
-            continue  # `Brokerage incl. VAT` is a fee, `to your debit before taxes` what was settled
+        if _INCLUDING.search(before) or _BEFORE_OR_AFTER.search(before) or (_AND.search(before) and label is Label.FEE):
+            continue  # `Brokerage incl. VAT` and `Fee & GST` are fees, `to your debit before taxes` what was settled
         if cost_end is not None and _is_of_cost(text, cost_end, match):
             continue
         cost_end = match.end() if match.lastgroup in _COSTS else None
-        yield LabelPlace(Label(match.lastgroup or ""), match.start(), match.end())
+        label = Label(match.lastgroup or "")
+        yield LabelPlace(label, match.start(), match.end())
 
 
 def _find_dates(text: str, day_first: bool | None) -> Iterator[DatePlace]:
@@ -156,6 +158,7 @@ _BASE_OF_COST = re.compile(
 )
 _ONE_WORD = re.compile(r"(?: [^\W\d_]{1,20})?[ (]{1,3}")
 _KIND_OF_COST = re.compile(r"brutt?o|brute?s?|lord[oiae]|gross|nett?[oiae]?s?", re.IGNORECASE)
+_AND = re.compile(r"[^\W\d_]\s?(?:&|\+|plus)\s{0,2}$", re.IGNORECASE)
 _INCLUDING = re.compile(
     r"\b(?:inc|incl|inkl|including|inklusive|inclus\w*|comprensiv\w*|enthalten\w*|inclu[ií]\w*)\.?\s*(?:\d{1,2}(?:[.,]\d)?\s?%\s*)?$",
     re.IGNORECASE,

@@ -65,7 +65,7 @@ KIND_OF_INCOME = re.compile(
 
 # What is charged for keeping securities: a line of costs in a note of a trade, a title only where it stands alone.
 FEE_TITLE = re.compile(
-    r"\A\W{0,4}(?:\S{1,24}\s{1,3}){0,3}?(?<!\w)(?:(?:custody|platform|portfolio|account|management|safekeeping)\s+(?:fees?|charges?)"
+    r"\A\W{0,4}(?:\S{1,24}\s{1,3}){0,3}?(?<!\w)(?:(?:custody|platform|portfolio|account|management|administration|advisory|safekeeping)\s+(?:fees?|charges?)"
     r"|(?:depot|verwahr|konto(?:f[üu]hrungs)?|service|verm[öo]gensverwaltungs)-?(?:entgelte?|geb[üu]hr(?:en)?|preis)|droits\s+de\s+garde"
     r"|frais\s+de\s+(?:garde|gestion|tenue\s+de\s+compte)|comisi[óo]n\s+de\s+(?:custodia|administraci[óo]n)|gastos\s+de\s+(?:custodia|administraci[óo]n)|(?:administraci[óo]n|custodia)\s+de\s+(?:dep[óo]sitos?|valores)"
     r"|(?:spese|canone|commissioni?)\s+(?:di\s+custodia|del\s+deposito|di\s+deposito|di\s+gestione)|bewaarloon|bewaarkosten|servicekosten|beheer(?:loon|vergoeding)"

@@ -50,8 +50,8 @@ from ingestion.extract.trades.taken_back import build_cancellation, find_note_re
 from ingestion.extract.trades.trade import SharedFacts, TradeReading, read_trade
 from mailroom_common.parser import JSON
 
-TRADE_READER = "trade-rules/3"
-OCR_TRADE_READER = "ocr+trade-rules/3"
+TRADE_READER = "trade-rules/4"
+OCR_TRADE_READER = "ocr+trade-rules/4"
 
 _SEVERAL = 2  # trades that hold together by themselves
 _CERTAIN = 0.9

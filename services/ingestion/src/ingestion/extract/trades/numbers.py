@@ -79,13 +79,15 @@ class NumberStyle:
     """How a document writes numbers: its decimal mark (None: nothing says), and whether blanks part thousands.
 
     `has_currency_in_front`: a currency between two numbers is that of the second one. `may_have_blank_groups`: some
-    number may be read so, though another has points there.
+    number may be read so, though another has points there. `dollar`: whose `$` is, where the numbers name one dollar
+    only, and not that of the United States.
     """
 
     decimal_mark: str | None
     has_blank_groups: bool
     has_currency_in_front: bool = False
     may_have_blank_groups: bool = False
+    dollar: str | None = None
 
 
 def mask_codes(text: str) -> str:
@@ -97,6 +99,7 @@ def mask_codes(text: str) -> str:
 def determine_style(texts: Iterable[str]) -> NumberStyle:
     marks: Counter[str] = Counter()
     blank_groups = other_groups = in_front = behind = 0
+    dollars: set[str] = set()
     for text in texts:
         # A line that ends with an amount says on which side of it the currency stands.
         in_front += _ENDS_WITH_AMOUNT.search(text) is not None
@@ -104,13 +107,17 @@ def determine_style(texts: Iterable[str]) -> NumberStyle:
         for match in _TOKEN.finditer(text):
             if (mark := _find_decimal_mark(match["number"])) and not _is_percent(text, match):
                 marks[mark] += 1
+            dollars |= _list_dollars(match)
             other_groups += _GROUPED_BY_MARK.fullmatch(match["number"]) is not None
         blank_groups += any("," in match[0] for match in _GROUPED_BY_BLANK.finditer(text))
     ranked = marks.most_common(2)
     is_clear = ranked and (len(ranked) == 1 or ranked[0][1] > ranked[1][1])
     mark = ranked[0][0] if is_clear else None
+    dollar = next(iter(dollars)) if len(dollars) == 1 and "USD" not in dollars else None
     may_have_blank_groups = blank_groups > 0 and mark == ","
-    return NumberStyle(mark, may_have_blank_groups and not other_groups, in_front > behind, may_have_blank_groups)
+    return NumberStyle(
+        mark, may_have_blank_groups and not other_groups, in_front > behind, may_have_blank_groups, dollar
+    )
 
 
 def find_numbers(text: str, line: int, style: NumberStyle) -> Iterator[Number]:
@@ -130,7 +137,7 @@ def find_numbers(text: str, line: int, style: NumberStyle) -> Iterator[Number]:
             match.start("number"),
             match.end() if unit or not match["unit"] else match.start("unit"),
             line,
-            _name_currency(match["before"] or match["inner"] or unit),
+            _name_currency(match["before"] or match["inner"] or unit, style.dollar),
             len(match["number"].rpartition(mark)[2]) if mark else 0,
             _is_percent(text, match),
             match["sign"] in ("-", "−", "–", "(") or match["after"] is not None,
@@ -188,7 +195,18 @@ def _list_readings(written: str, decimal_mark: str | None) -> Iterator[Decimal]:
     yield from (with_decimals, thousands) if decimal_mark == separators[0] else (thousands, with_decimals)
 
 
-def _name_currency(written: str | None) -> str | None:
+def _list_dollars(match: re.Match[str]) -> set[str]:
+    """The dollars that a number's currencies name, `$` alone none of them."""
+    written = {match["before"], match["inner"], match["unit"]} - {"$", None}
+    return {currency for one in written if (currency := _name_currency(one)) in _DOLLARS}
+
+
+_DOLLARS = frozenset({"USD", "AUD", "CAD", "NZD", "HKD", "SGD"})
+
+
+def _name_currency(written: str | None, dollar: str | None = None) -> str | None:
     if written is None:
         return None
+    if written == "$" and dollar is not None:
+        return dollar
     return written if re.fullmatch(_CODES, written) else _SYMBOLS.get(written.lower())

@@ -141,15 +141,19 @@ _TICKER = re.compile(r"\W{0,3}([A-Z][A-Z0-9]{0,6})(?=\s)")
 def find_ticker(lines: Sequence[ReadLine], *, has_ticker_column: bool) -> str | None:
     places = list(list_places(lines, Label.TICKER))
     has_isin = bool(list_isins(lines))
-    if has_ticker_column and not has_isin:
-        for line in lines:
-            anchor = None if labels.WE_CONFIRM.search(line.text) else labels.ANCHOR.match(line.text)
-            if anchor and (symbol := _TICKER.match(line.text[anchor.end() :])):
-                return symbol[1]
     for line, place in places:
         is_in_brackets = line.text[place.end : place.end + 1] == ")"  # `Name (symbol)`: there it stands as well
         if not is_in_brackets and (match := _SYMBOL_BEHIND.match(list_words_behind(line, place))):
             return match[0]
+    if has_ticker_column and not has_isin:
+        for line in lines:
+            anchor = None if labels.WE_CONFIRM.search(line.text) else labels.ANCHOR.match(line.text)
+            if (
+                anchor
+                and (symbol := _TICKER.match(line.text[anchor.end() :]))
+                and not labels.DIRECTION.fullmatch(symbol[1])
+            ):
+                return symbol[1]
     if (below := _find_ticker_in_table(lines, places)) is not None:
         return below
     if places or not has_isin:
@@ -219,10 +223,18 @@ def find_name(lines: Sequence[ReadLine], row: ReadLine | None = None) -> str | N
         if match := ISIN.search(line.text):
             front = line.text[: match.start()].strip(" ,(:-")
             front = _COUNTED.sub("", re.sub(rf"\s*{_WKN.pattern}$", "", front))
+            front = _drop_side(front)
             is_named = any(place.start < match.start() for place in line.labels)
             if re.search(r"[^\W\d_]{3}", front) and not is_named and not _NUMBER_OF_SECURITY.fullmatch(front):
                 return front[:_MAX_NAME].strip()
     return _find_name_in_row(row) if row is not None else None
+
+
+def _drop_side(front: str) -> str:
+    """`02.09.2026 Kauf SAP SE`, `VENTE\tKERGUEN MARITIME`: day and side stand in columns of their own."""
+    match = labels.ANCHOR.match(front)
+    rest = front[match.end() :].strip(" \t,:-") if match is not None else ""
+    return rest if re.search(r"[^\W\d_]{3}", rest) else front
 
 
 def _is_field(line: ReadLine, place: LabelPlace) -> bool:
@@ -230,6 +242,8 @@ def _is_field(line: ReadLine, place: LabelPlace) -> bool:
     a colon; `Type of instrument: …` names another one."""
     front = line.text[: place.start].rpartition("\t")[2]
     has_colon = line.text[place.end :].lstrip().startswith(":")
+    if line.text[place.end : place.end + 1] == "-":
+        return False  # `Stock-Exchange`
     return not front.strip(" ¢•*-") or (has_colon and _TYPE_OF.search(front) is None)
 
 
@@ -253,7 +267,7 @@ _MAX_NAME = 120
 _MAX_SAID = 160  # letters of a line that says what was bought
 _TYPE_OF = re.compile(r"\b(?:types?|tipo|soort|art|class|clase)\b[^:]{0,12}$", re.IGNORECASE)
 _ONLY_HEADS = re.compile(
-    r"(?:(?:d[ée]bits?|cr[ée]dits?|d[ée]bito|cr[ée]dito|debet|soll|haben|amount|montant|informations?|sur|l['’]ex[ée]cution)\W*)+",
+    r"\W*(?:(?:exchange|venue|market|d[ée]bits?|cr[ée]dits?|d[ée]bito|cr[ée]dito|debet|soll|haben|amount|montant|informations?|sur|l['’]ex[ée]cution)\W*)+",
     re.IGNORECASE,
 )
 _NUMBER_OF_SECURITY = re.compile(r"\w{0,20}(?:code|nummer|number|nr|kenn\w*)\W*", re.IGNORECASE)

@@ -362,6 +362,7 @@ class _Way:
     """From a gross amount to what was settled, by a factor between their currencies."""
 
     def __init__(self, candidates: Candidates, gross: Decimal, currency: str | None, factor: Decimal) -> None:
+        self._candidates = candidates
         self._currency = currency
         self._is_converted = factor != 1
         self._gross = _choose_converted(candidates, gross * factor, currency) if self._is_converted else gross
@@ -371,19 +372,31 @@ class _Way:
     def explain(
         self, numbers: Sequence[Number], named: Sequence[Number], direction: Direction | None, *, is_named: bool
     ) -> Settlement | None:
-        for number in numbers:
-            if number.currency is not None and self._currency is not None:
-                is_in_other = number.currency != self._currency
-                if is_in_other != self._is_converted:
-                    continue
-            for value in number.readings:
-                found = _explain(self._costs, self._gross, value, direction, self._slack)
-                # A number that merely equals the gross amount proves nothing unless it is named so, and is the only
-                # one that is.
-                if found is None or (not any(found) and (not is_named or _is_contested(named, value))):
-                    continue
-                return Settlement(number, value, self._gross, *found, is_proven=True, is_converted=self._is_converted)
-        return None
+        costs, gross, slack = self._costs, self._gross, self._slack
+        found = [
+            Settlement(number, value, gross, *parts, is_proven=True, is_converted=self._is_converted)
+            for number in numbers
+            if self._is_in_currency(number)
+            for value in number.readings
+            if (parts := _explain(costs, gross, value, direction, slack, is_named=is_named)) is not None
+            # What merely equals the gross amount proves nothing unless it is named so, and is the only one.
+            and (any(parts) or (is_named and not _is_contested(named, value)))
+        ]
+        has_costs = direction is not None and _has_costs(self._candidates, gross)
+        return _choose_explained(found, has_costs=has_costs) if found else None
+
+    def _is_in_currency(self, number: Number) -> bool:
+        is_any = number.currency is None or self._currency is None
+        return is_any or (number.currency != self._currency) is self._is_converted
+
+
+def _choose_explained(found: Sequence[Settlement], *, has_costs: bool) -> Settlement:
+    """The first one; where costs are listed, the first that they lead to: what merely equals the gross amount is
+    nothing that they prove."""
+    if not has_costs:
+        return found[0]
+    explained = (settlement for settlement in found if settlement.fees or settlement.taxes or settlement.interest)
+    return next(explained, replace(found[0], is_proven=False))
 
 
 def _explain_by_row(candidates: Candidates, gross: Decimal, direction: Direction | None) -> Settlement | None:
@@ -407,8 +420,10 @@ def _is_contested(named: Sequence[Number], value: Decimal) -> bool:
     return len({number.value.quantize(_EXACT) for number in named if number.is_money} | {value.quantize(_EXACT)}) > 1
 
 
-def _has_costs(candidates: Candidates) -> bool:
-    return any(number.value for number in (*candidates.fees, *candidates.taxes, *candidates.interests))
+def _has_costs(candidates: Candidates, gross: Decimal | None = None) -> bool:
+    """Whether any are listed, small ones beside a gross amount."""
+    costs = (*candidates.fees, *candidates.taxes, *candidates.interests)
+    return any(number.value and (gross is None or number.value <= gross * _LARGEST_COSTS) for number in costs)
 
 
 _NOTHING = (Decimal(0), Decimal(0), Decimal(0))
@@ -416,13 +431,15 @@ Costs = tuple[Decimal, Decimal, Decimal]  # fees, taxes, accrued interest
 
 
 def _explain(
-    costs: "CostSums", gross: Decimal, settled: Decimal, direction: Direction | None, slack: Decimal
+    costs: "CostSums", gross: Decimal, settled: Decimal, direction: Direction | None, slack: Decimal, *, is_named: bool
 ) -> Costs | None:
     """What leads from gross to settled; None where nothing does."""
     signs = (1, -1) if direction is None else (direction.sign_of_costs,)
     for sign in signs:
-        # Costs may be larger than what was sold: then the difference is paid.
-        differences = ((settled - gross) * sign, gross + settled) if sign < 0 else (settled - gross,)
+        # Costs may be larger than what was sold: then the difference is paid, and named so. What was once paid for it
+        # less what was lost is the gross amount as well.
+        may_exceed = sign < 0 and is_named
+        differences = ((settled - gross) * sign, gross + settled) if may_exceed else ((settled - gross) * sign,)
         for difference in differences:
             if difference > 0 and (exact := costs.find_summands(difference, Decimal(0))) is not None:
                 return exact

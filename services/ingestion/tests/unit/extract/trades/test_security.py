@@ -131,6 +131,8 @@ def test_what_follows_a_trade_in_a_statement_does_not_hide_its_security() -> Non
         ("This stock is not listed on an exchange", None),
         ("HARBOUR STOCK PLAN SERVICES, LLC", None),
         ("Type of instrument: Shares", None),
+        ("Stock-Exchange order", None),
+        ("Security Exchange", None),
         ("Security  Debit Credit", None),
         ("Waardecode LU0378449770", None),
         ("Bought 10 Arno Global Fund (LU) at EUR 20.50", "Arno Global Fund"),
@@ -141,6 +143,12 @@ def test_what_follows_a_trade_in_a_statement_does_not_hide_its_security() -> Non
 def test_a_name_is_a_field_and_no_word_of_a_sentence(line: str, name: str | None) -> None:
     text = ENGLISH.replace("Investment name: Allianz SE\nISIN: DE0008404005", line).replace("You have PURCHASED\n", "")
     assert read_only(text)["security_name"] == name
+
+
+def test_a_head_that_names_both_sides_is_no_symbol() -> None:
+    row = "BUY/SELL QTY CURRENCY PRICE\nbuy 10 USD 20.50"
+    text = ENGLISH.replace("Investment name: Allianz SE\nISIN: DE0008404005", f"SYMBOL: ARNO\n{row}")
+    assert read_only(text)["ticker"] == "ARNO"
 
 
 def test_the_national_number_of_a_german_isin_may_stand_anywhere() -> None:
@@ -174,3 +182,9 @@ def test_the_number_of_an_account_is_whole(line: str, account: str | None) -> No
 @pytest.mark.parametrize("label", ["Rif. ordine", "Réf. de l'opération", "Ref. orden"])
 def test_a_shortened_label_of_a_reference_is_one(label: str) -> None:
     assert read_only(f"{GERMAN}{label} 26-1118-000914")["reference"] == "26-1118-000914"
+
+
+@pytest.mark.parametrize("front", ["VENTE  ", "02.09.2026 Kauf "])
+def test_the_day_and_the_side_in_front_of_a_name_are_none_of_it(front: str) -> None:
+    text = GERMAN.replace("Bezeichnung WKN ISIN\nALLIANZ SE NA O.N. 840400", f"{front}KERGUEN MARITIME 4,20% 2031")
+    assert read_only(text)["security_name"] == "KERGUEN MARITIME 4,20% 2031"

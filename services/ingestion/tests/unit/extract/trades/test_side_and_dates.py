@@ -149,6 +149,19 @@ def test_the_day_of_a_row_below_heads_for_a_date_and_a_quantity_is_that_of_the_t
     assert (trade["gross_amount"], trade["settled_amount"], trade["taxes"]) == ("205.00", "205.00", "0.00")
 
 
+def test_what_was_to_be_done_says_the_side_where_it_stands_alone() -> None:
+    text = GERMAN.replace("Kauf am 15.01.2026 um 08:13:35", "Anweisung Verkaufen\nHandelstag 15.01.2026")
+    assert read_only(text)["direction"] == "sell"
+
+
+def test_a_value_date_in_front_of_an_amount_belongs_to_it() -> None:
+    text = FRENCH.replace("Montant net au débit :", "Montant comptabilisé: Valeur 20.01.2026").replace(
+        "   Date de règlement : 19/01/2026", ""
+    )
+    trade = read_only(text)
+    assert (trade["settlement_date"], trade["settled_amount"]) == ("2026-01-20", "209.95")
+
+
 def test_a_day_that_a_fund_was_priced_on_before_leaves_the_day_uncertain() -> None:
     text = GERMAN.replace(
         "Kauf am 15.01.2026 um 08:13:35", "15.01.2026: Kauf aus Sparplan\nAbrechnungsdatum {}.01.2026"

@@ -1,5 +1,7 @@
 from decimal import Decimal
 
+from note_texts import read, read_only
+
 from ingestion.domain.trade import Direction
 from ingestion.extract.trades.numbers import Number, NumberStyle, find_numbers
 from ingestion.extract.trades.solver import Candidates, CostSums, find_product, find_settlement
@@ -177,6 +179,55 @@ def test_where_what_a_label_calls_the_price_makes_nothing_another_amount_may() -
     product = find_product(candidates(quantities="22", prices="4 8", gross="EUR 1547.26", others="EUR 70.33"))
     assert product is not None
     assert product.price_value == Decimal("70.33")
+
+
+SOLD = """
+Transaction notification
+Sell order carried out on 21.10.2026 at 09:31
+Arno Silver Fund ISIN: LU0378449770
+Quantity Price Amount
+5 110.27 CHF 551.35
+Total CHF 551.35
+Commission CHF 2.75
+Tax (stamp duty) CHF 0.40
+To your credit CHF 548.20
+"""
+
+
+def test_costs_that_are_listed_lead_to_what_was_settled_though_a_total_equals_the_gross_amount() -> None:
+    trade = read_only(SOLD)
+    assert (trade["settled_amount"], trade["fees"], trade["taxes"]) == ("548.20", "2.75", "0.40")
+    assert read(SOLD).confidence >= 0.9
+
+
+def test_a_total_that_equals_the_gross_amount_is_not_certain_beside_costs_that_lead_nowhere() -> None:
+    assert read(SOLD.replace("To your credit CHF 548.20\n", "")).confidence < 0.9
+
+
+DOLLARS = """
+Sell confirmation
+Sold on 15/01/2026 at 10:02
+Symbol HBRD
+Quantity 40  Price $20.50
+Value A$820.00
+Brokerage & GST A$3.00
+Amount due A$817.00
+"""
+
+
+def test_a_dollar_sign_is_that_of_the_one_dollar_that_the_amounts_name() -> None:
+    trade = read_only(DOLLARS)
+    assert (trade["currency"], trade["gross_amount"], trade["settled_amount"]) == ("AUD", "820.00", "817.00")
+
+
+def test_a_fee_and_the_tax_on_it_in_one_amount_are_a_fee() -> None:
+    assert (read_only(DOLLARS)["fees"], read_only(DOLLARS)["taxes"]) == ("3.00", "0.00")
+
+
+def test_what_was_once_paid_and_what_was_lost_are_no_costs_of_a_sale() -> None:
+    text = SOLD.replace("To your credit CHF 548.20", "Costs CHF 560.35\nReturn CHF 9.00")
+    text = text.replace("Commission CHF 2.75\nTax (stamp duty) CHF 0.40\n", "").replace("Total CHF 551.35\n", "")
+    assert read_only(text)["settled_amount"] != "9.00"
 
 
 def test_what_a_bank_takes_off_its_fee_lowers_the_fees() -> None:
