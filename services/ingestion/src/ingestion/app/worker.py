@@ -44,6 +44,7 @@ from ingestion.handlers.record_attachment import AttachmentRecorder
 from ingestion.handlers.remove_duplicate import DuplicateRemover
 from ingestion.ports.blobs import DocumentBlobs
 from ingestion.ports.events import Channel
+from ingestion.ports.housekeeping import BlobSweep
 from ingestion.ports.leases import DocumentLeases
 from ingestion.ports.readers import DocumentReaders
 from ingestion.ports.templates import Templates
@@ -121,8 +122,7 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
         leases = _build_leases(settings, pool, outbox)
         intakes, rereads = PgIntakeStore(pool, outbox, utc_now), PgRereads(pool)
         recorder = AttachmentRecorder(intakes, rereads, blobs)
-        dead_letters = DeadLetterWriter(producer, process.name)
-        consumer = _build_consumer(settings, recorder, codec, schemas, dead_letters)
+        consumer = _build_consumer(settings, recorder, codec, schemas, DeadLetterWriter(producer, process.name))
         process.health.add_readiness("kafka", consumer.check_readiness)
         budget = PgModelBudget(pool)
         assistant = await stack.enter_async_context(open_assistant(settings, budget, parser, clock=utc_now))
@@ -141,9 +141,8 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
             tasks.create_task(run_result_backlog(PgResultBacklog(pool, outbox, relay, utc_now), listener, stopping))
             _start_trade_loops(tasks, settings, pool, outbox, listener, stopping)
             tasks.create_task(run_backlog_report(leases, stopping))
-            _start_housekeeping(tasks, settings, pool, events, stopping)
-            for sweep in (UploadSweeper(pool, blob_store), DuplicateRemover(intakes, rereads, blobs)):
-                tasks.create_task(run_blob_sweep(sweep, stopping))
+            sweeps = (UploadSweeper(pool, blob_store), DuplicateRemover(intakes, rereads, blobs))
+            _start_housekeeping(tasks, settings, pool, events, sweeps, stopping)
             tasks.create_task(run_lessons(TemplateLearner(templates, templates, blobs, open_readers), stopping))
             for number in range(loops):
                 schedule = LaneSchedule(number, loops)
@@ -169,12 +168,15 @@ def _start_housekeeping(
     settings: WorkerSettings,
     pool: asyncpg.Pool,
     events: PgEventLog,
+    sweeps: Sequence[BlobSweep],
     stopping: asyncio.Event,
 ) -> None:
     tasks.create_task(run_event_retention(events, timedelta(days=settings.document_event_days), stopping))
     tasks.create_task(run_document_check(PgDocumentCheck(pool), stopping))
     for backfill in (PgSupplierBackfill(pool), PgWordPositionBackfill(pool)):
         tasks.create_task(run_backfill(backfill, stopping))
+    for sweep in sweeps:
+        tasks.create_task(run_blob_sweep(sweep, stopping))
     tasks.create_task(run_password_sweep(PasswordSweeper(pool), stopping))
 
 

@@ -256,17 +256,31 @@ MANY_TRADES = """
            '2026-04-01', 'counted'
     from generate_series(1, 2000) n
 """
+MANY_ORDERS = """
+    insert into ingestion.pending_order (order_id, tenant_id, external_id, direction, quantity, instrument_keys,
+                                         ordered_on)
+    select n::text, 'acme', n::text, 'buy', 1, array['isin:' || n], '2026-04-01' from generate_series(1, 2000) n
+"""
+MANY_REQUESTS = """
+    insert into ingestion.order_match_request (tenant_id, direction, instrument_key)
+    select 'acme', 'buy', 'isin:' || n from generate_series(1, 2000) n
+"""
 
 
 @pytest.mark.parametrize("name", PLANNED)
 async def test_no_statement_that_holds_the_ledger_goes_through_all_rows(site: Ingestion, name: str) -> None:
     statement, values, indexes = PLANNED[name]
     document_id = await finish(site, "note", build_trade())
-    async with site.pool.acquire() as conn, conn.transaction():
+    async with site.pool.acquire() as conn:
+        filling = conn.transaction()
+        await filling.start()
         await conn.execute(MANY_TRADES, document_id)
-        await conn.execute("analyze ingestion.trade")
+        await conn.execute(MANY_ORDERS)
+        await conn.execute(MANY_REQUESTS)
+        await conn.execute("analyze ingestion.trade, ingestion.pending_order, ingestion.order_match_request")
         await conn.execute("set local enable_seqscan = off")  # of few rows it would be the cheapest
         rows = await conn.fetch(f"explain {statement}", *values)
+        await filling.rollback()
     plan = "\n".join(row[0] for row in rows)
     assert indexes <= set(re.findall(r"\w+", plan)), plan
 
