@@ -214,9 +214,9 @@ class OutboxRelay:
     async def _lead(self, conn: asyncpg.Connection, stopping: asyncio.Event) -> None:
         lock = SessionLock(f"outbox:{self._schema}", self._lease_s)
         self._acknowledged.clear()
-        self._is_leading = True
-        await conn.add_listener(_channel(self._schema), lambda *_: self._wake.set())
         try:
+            self._is_leading = True
+            await conn.add_listener(_channel(self._schema), lambda *_: self._wake.set())
             while not stopping.is_set():
                 # Cleared before the table is read: a NOTIFY that comes after the read must not be lost.
                 self._wake.clear()

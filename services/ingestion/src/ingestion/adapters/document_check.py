@@ -41,7 +41,8 @@ _LIST_DOCUMENTS = """
 _LOCK_DOCUMENT = "select * from ingestion.document where document_id = $1 for no key update"
 
 _BATCH = 100
-_MAX_WRITTEN = 20  # documents that one transaction locks
+# What rules raise on a stored value that they cannot take.
+_RULE_ERRORS = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
 
 
 class PgDocumentCheck:
@@ -65,22 +66,30 @@ class PgDocumentCheck:
 
 
 async def _check_documents(conn: DatabaseSession, last_changes: dict[str, int]) -> int:
-    """Up to which change they are checked."""
+    """Up to which change they are checked: as far as the first that is written. A transaction that held two documents
+    and the locks of their keys would wait for one that finishes the second, which may wait for a key of the first."""
     rows = {row["document_id"]: row for row in await conn.fetch(_LIST_DOCUMENTS, list(last_changes))}
-    written = 0
     for document_id, seq in sorted(last_changes.items(), key=lambda change: change[1]):
-        if document_id not in rows or _is_complete(rows[document_id]):
-            continue
-        document = await conn.fetchrow(_LOCK_DOCUMENT, document_id)
-        await write_duplicate_key(conn, document, _find_duplicate_key(document))
-        await list_sharing_documents(conn, await conn.fetchrow(_LOCK_DOCUMENT, document_id))
-        await write_supplier_keys(conn, document)
-        # A worker of an earlier release had left out what the document is found by.
-        log.info("document_index_completed", document_id=document_id)
-        written += 1
-        if written == _MAX_WRITTEN:
-            return seq
+        try:
+            if document_id not in rows or _is_complete(rows[document_id]):
+                continue
+            await _complete_document(conn, document_id)
+        except _RULE_ERRORS:  # the edge of one document: others are checked, and read
+            # A bug of ours; the document is not found by all that it could be found by until it changes again.
+            log.exception("document_check_failed", document_id=document_id)
+        return seq
     return max(last_changes.values())
+
+
+async def _complete_document(conn: DatabaseSession, document_id: str) -> None:
+    document = await conn.fetchrow(_LOCK_DOCUMENT, document_id)
+    if document is None:
+        return
+    await write_duplicate_key(conn, document, _find_duplicate_key(document))
+    await list_sharing_documents(conn, await conn.fetchrow(_LOCK_DOCUMENT, document_id))
+    await write_supplier_keys(conn, document)
+    # A worker of an earlier release had left out what the document is found by.
+    log.info("document_index_completed", document_id=document_id)
 
 
 def _is_complete(document: Any) -> bool:

@@ -41,10 +41,14 @@ _REMEMBER = """
 _COUNT_WAITING = """
     select count(*) from (select from ingestion.outbox where aggregate <> all($1::text[]) limit $2) as waiting
 """
-# Of the next tenant that has one; null: of the first.
-_NEXT = """
+_FIND_FIRST = """
     select document_id, tenant_id from ingestion.result_backlog
-    where ($1::text is null or tenant_id > $1) and next_turn_at <= now() and document_id <> all($2::text[])
+    where next_turn_at <= now() and document_id <> all($1::text[]) order by tenant_id, next_turn_at limit 1
+"""
+# Of the tenants behind one. No condition but this: an index is not searched by `$2 is null or …`.
+_FIND_NEXT = """
+    select document_id, tenant_id from ingestion.result_backlog
+    where tenant_id > $2 and next_turn_at <= now() and document_id <> all($1::text[])
     order by tenant_id, next_turn_at limit 1
 """
 _POSTPONE = "update ingestion.result_backlog set next_turn_at = now() + interval '5 minutes' where document_id = $1"
@@ -145,11 +149,13 @@ class PgResultBacklog:
         if blocked is None:
             return BacklogStep.NOTHING
         async with acquire_session(self._pool) as conn:
-            document_id = await self._find_next_in_turn(conn, blocked)
-            if document_id is None:
+            row = await self._find_next_in_turn(conn, blocked)
+            if row is None:
                 return BacklogStep.NOTHING
             if await conn.fetchval(_COUNT_WAITING, blocked, MAX_OUTBOX_ROWS) >= MAX_OUTBOX_ROWS:
                 return BacklogStep.OUTBOX_FULL
+        # Not before: a full outbox takes nobody's turn.
+        self._last_tenant, document_id = row["tenant_id"], str(row["document_id"])
         try:
             await self._write_some_of(document_id)
         except Retryable:
@@ -161,12 +167,9 @@ class PgResultBacklog:
             await self._postpone(document_id)
         return BacklogStep.WRITTEN
 
-    async def _find_next_in_turn(self, conn: DatabaseSession, blocked: Sequence[str]) -> str | None:
-        for after in dict.fromkeys((self._last_tenant, None)):
-            if (row := await conn.fetchrow(_NEXT, after, blocked)) is not None:
-                self._last_tenant = row["tenant_id"]
-                return str(row["document_id"])
-        return None
+    async def _find_next_in_turn(self, conn: DatabaseSession, blocked: Sequence[str]) -> Any:
+        row = None if self._last_tenant is None else await conn.fetchrow(_FIND_NEXT, blocked, self._last_tenant)
+        return row or await conn.fetchrow(_FIND_FIRST, blocked)
 
     async def _postpone(self, document_id: str) -> None:
         async with acquire_session(self._pool) as conn:

@@ -61,9 +61,11 @@ async def list_sharing_documents(conn: DatabaseSession, document: Any) -> None:
     if key is not None:
         await conn.execute(_LOCK_KEY, tenant_id, key)
         if await _is_shared(conn, tenant_id, key):
+            # All of them, whether the key is known or not: an earlier release knows keys, and no list of documents.
             await conn.execute(_ADD_KEY, tenant_id, key)
             await conn.execute(_ADD_DOCUMENTS, tenant_id, key)
             return
+        await conn.execute(_REMOVE_KEY, tenant_id, key)
     await conn.execute(_REMOVE_DOCUMENT, tenant_id, seq)
 
 

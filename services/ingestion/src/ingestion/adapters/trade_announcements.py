@@ -14,10 +14,14 @@ from mailroom_common.postgres import acquire_session, open_transaction
 
 log = get_logger()
 
-# Of the next tenant that has one; null: of the first.
+_FIND_FIRST = """
+    select document_id, tenant_id from ingestion.trade_announcement
+    where next_turn_at <= now() order by tenant_id, entry_id limit 1
+"""
+# Of the tenants behind one. No condition but this: an index is not searched by `$1 is null or …`.
 _FIND_NEXT = """
     select document_id, tenant_id from ingestion.trade_announcement
-    where ($1::text is null or tenant_id > $1) and next_turn_at <= now() order by tenant_id, entry_id limit 1
+    where tenant_id > $1 and next_turn_at <= now() order by tenant_id, entry_id limit 1
 """
 _LOCK = "select from ingestion.document where document_id = $1 for no key update"
 # After the lock and before the trades are read: a change that is committed later has an entry that is left here.
@@ -46,22 +50,27 @@ class PgTradeAnnouncements:
         try:
             await self._announce(document_id)
         except Retryable:
+            await self._postpone(document_id)  # one that takes too long each time leaves the others their turn
             raise
         except Exception:  # the edge of one document: others are announced, and read
             # A bug of ours; the document's results say what they did before, and it is tried again in five minutes.
             log.exception("trade_announcement_failed", document_id=document_id)
-            async with acquire_session(self._pool) as conn:
-                await conn.execute(_POSTPONE, document_id)
+            await self._postpone(document_id)
         return True
+
+    async def _postpone(self, document_id: str) -> None:
+        async with acquire_session(self._pool) as conn:
+            await conn.execute(_POSTPONE, document_id)
 
     async def _find_next_in_turn(self) -> str | None:
         """Of the next tenant that has one: a hundred thousand trades of one hold up no other's."""
         async with acquire_session(self._pool) as conn:
-            for after in dict.fromkeys((self._last_tenant, None)):
-                if (row := await conn.fetchrow(_FIND_NEXT, after)) is not None:
-                    self._last_tenant = row["tenant_id"]
-                    return str(row["document_id"])
-        return None
+            row = None if self._last_tenant is None else await conn.fetchrow(_FIND_NEXT, self._last_tenant)
+            row = row or await conn.fetchrow(_FIND_FIRST)
+        if row is None:
+            return None
+        self._last_tenant = row["tenant_id"]
+        return str(row["document_id"])
 
     async def _announce(self, document_id: str) -> None:
         async with open_transaction(self._pool) as conn:

@@ -151,7 +151,7 @@ class DocumentProcessor:
 
         After a restore a document may name the blob that was deleted as a duplicate's. The others are looked for at
         each reading, and the document is not made to name another one: a copy is deleted only while the blob that the
-        document names is there (`AttachmentRecorder`), in whatever order that and this happen.
+        document names is there (`DuplicateRemover`), in whatever order that and this happen.
         """
         for key in await self._leases.list_copies(lease):
             with suppress(BlobNotFound, BlobMismatch):

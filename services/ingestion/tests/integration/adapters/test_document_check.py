@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from ingestion_fakes import build_record
 from ingestion_site import SCHEMA, Ingestion, utc_now
+from structlog.testing import capture_logs
 
 from ingestion.adapters import document_check, document_search, duplicate_keys
 from ingestion.adapters.document_check import PgDocumentCheck
@@ -15,6 +16,7 @@ from ingestion.adapters.reviews import PgReviews
 from ingestion.adapters.supplier_accounts import build_supplier_keys
 from ingestion.domain.document import DocumentOutcome
 from ingestion.domain.review import Review, ReviewAction
+from ingestion.domain.search_words import build_duplicate_key
 from ingestion.ports.documents import DocumentFilter
 from mailroom_common.events import ResultStatus
 from mailroom_common.outbox import Outbox
@@ -122,10 +124,43 @@ async def test_a_supplier_that_an_earlier_release_corrected_is_known_by_the_look
     assert (await site.document(document))["supplier_look_key"] == "other"
 
 
-async def test_changes_are_checked_once_whichever_worker_looks_and_few_documents_are_locked_at_once(
+async def test_a_key_that_one_document_has_left_is_listed_whole_with_the_next_that_gets_it(site: Ingestion) -> None:
+    first, second = [await finish_document(site, name) for name in ("first", "second")]
+    await site.pool.execute("delete from ingestion.shared_document")
+    await site.pool.execute("update ingestion.document set duplicate_key = null where document_id = $1", second)
+    await site.pool.execute(
+        "update ingestion.document set extraction = extraction - 'invoice_number' where document_id = $1", second
+    )
+    await check_all(site)
+    async with site.pool.acquire() as conn, conn.transaction():
+        await duplicate_keys.list_sharing_documents(conn, await site.document(first))
+    third = await finish_document(site, "third")
+    assert await list_possible_duplicates(site) == {first, third}
+
+
+async def test_a_document_that_rules_cannot_take_ends_no_worker_and_holds_up_no_other(
     site: Ingestion, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(document_check, "_MAX_WRITTEN", 1)
+    with earlier_release():
+        documents = {await finish_document(site, str(number)) for number in range(2)}
+        broken = await finish_document(site, "broken", invoice_number="R-9")
+    build_key = build_duplicate_key
+
+    def build(document_type: str | None, extraction: Any) -> str | None:
+        if extraction["invoice_number"] == "R-9":
+            raise ValueError("a bug of ours")
+        return build_key(document_type, extraction)
+
+    monkeypatch.setattr(document_check, "build_duplicate_key", build)
+    with capture_logs() as logs:
+        await check_all(site)
+    assert await list_possible_duplicates(site) == documents
+    assert [line["document_id"] for line in logs if line["event"] == "document_check_failed"] == [broken]
+
+
+async def test_changes_are_checked_once_whichever_worker_looks_and_one_document_is_locked_at_once(
+    site: Ingestion,
+) -> None:
     with earlier_release():
         documents = {await finish_document(site, str(number), invoice_number=f"R-{number % 2}") for number in range(4)}
     await site.events.assign_numbers()

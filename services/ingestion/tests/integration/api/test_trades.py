@@ -1,6 +1,7 @@
 """The ledger of trades on a real database, over real HTTP: which of several documents' trades count."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import date, datetime
@@ -15,12 +16,13 @@ from ingestion_fakes import build_record, build_trade
 from ingestion_processes import api_settings, as_tenant, running_api
 from ingestion_site import SCHEMA, Ingestion, utc_now, wait_for_blocked_statement
 
-from ingestion.adapters import trade_announcements, trade_ledger
+from ingestion.adapters import document_results, trade_announcements, trade_ledger
 from ingestion.adapters.document_results import append_results
 from ingestion.adapters.trade_announcements import PgTradeAnnouncements
 from ingestion.domain.document import DocumentLease, DocumentOutcome
 from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.trade import ACTIVITY_STATEMENT, CONTRACT_NOTE, Trade
+from mailroom_common.errors import Unavailable
 from mailroom_common.events import Profile, ResultStatus
 from mailroom_common.outbox import Outbox
 
@@ -165,6 +167,61 @@ async def test_a_document_that_cannot_be_announced_holds_up_no_other(
     assert [await announcements.announce_next() for _ in range(3)] == [True, True, False]
     assert await site.pool.fetchval("select document_id from ingestion.trade_announcement") == broken
     assert (await site.document(broken))["result_number"] == 1, "nothing of it was kept"
+
+
+async def test_an_announcement_that_takes_too_long_each_time_leaves_the_tenants_others_their_turn(
+    site: Ingestion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    documents = [await finish(site, name, outcome_of(NOTE)) for name in ("slow", "quick")]
+    await site.pool.executemany(
+        "insert into ingestion.trade_announcement (document_id, tenant_id) values ($1, 'acme')",
+        [(document,) for document in documents],
+    )
+
+    async def give_up(*_: object) -> None:
+        raise Unavailable("a statement took too long")
+
+    announcements = PgTradeAnnouncements(site.pool, Outbox(SCHEMA, site.codec), utc_now)
+    with monkeypatch.context() as patch:
+        patch.setattr(trade_announcements, "append_results", give_up)
+        with pytest.raises(Unavailable):
+            await announcements.announce_next()
+    assert [await announcements.announce_next() for _ in range(2)] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("row", "parameters", "statement", "arguments"),
+    [
+        (
+            "trade_announcement (document_id, tenant_id) select n::text, 'tenant-' || n % 9",
+            "text",
+            trade_announcements._FIND_NEXT,
+            "'tenant-5'",
+        ),
+        (
+            "result_backlog (document_id, tenant_id, after_seq) select n::text, 'tenant-' || n % 9, 0",
+            "text[], text",
+            document_results._FIND_NEXT,
+            "'{}', 'tenant-5'",
+        ),
+    ],
+)
+async def test_a_turn_is_found_without_a_look_at_the_rows_of_the_tenants_before(
+    site: Ingestion, row: str, parameters: str, statement: str, arguments: str
+) -> None:
+    async with site.pool.acquire() as conn:
+        filling = conn.transaction()
+        await filling.start()
+        await conn.execute("set local session_replication_role = replica")  # rows of no document
+        await conn.execute(f"insert into ingestion.{row} from generate_series(1, 5000) n")
+        await conn.execute("analyze ingestion.trade_announcement, ingestion.result_backlog")
+        await conn.execute("set local plan_cache_mode = force_generic_plan")  # as after the fifth execution
+        await conn.execute(f"prepare find_next({parameters}) as {statement}")
+        rows = await conn.fetch(f"explain execute find_next({arguments})")
+        await conn.execute("deallocate find_next")
+        await filling.rollback()
+    plan = "\n".join(line[0] for line in rows)
+    assert re.search(r"Index Cond: \(\(?tenant_id > \$\d\)", plan), plan
 
 
 async def test_who_holds_the_ledger_does_not_wait_for_a_document_that_waits_for_the_ledger(site: Ingestion) -> None:
