@@ -2,15 +2,39 @@
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ingestion.extract.trades import labels
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import LabelPlace, ReadLine, list_numbers_at
 from ingestion.extract.trades.numbers import Number
-from ingestion.extract.trades.solver import Candidates
 
+MAX_NUMBERS = 60
+"""That may be an amount."""
 _MAX_UNNAMED = 4  # cost lines that no label names
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """What the labels of a trade name, the likeliest first; `others` are all its numbers.
+
+    Unnamed are the amounts of lines between the gross amount and what was settled: whatever such a line is called, it
+    may be a cost.
+    """
+
+    quantities: tuple[Number, ...]
+    prices: tuple[Number, ...]
+    gross: tuple[Number, ...]
+    settled: tuple[Number, ...]
+    weakly_settled: tuple[Number, ...]
+    fees: tuple[Number, ...]
+    taxes: tuple[Number, ...]
+    interests: tuple[Number, ...]
+    discounts: tuple[Number, ...]
+    exchange_rates: tuple[Number, ...]
+    others: tuple[Number, ...]
+    unnamed_fees: tuple[Number, ...] = ()
+    unnamed_taxes: tuple[Number, ...] = ()
 
 
 def gather_candidates(lines: Sequence[ReadLine]) -> Candidates:

@@ -11,11 +11,11 @@ from ingestion.extract.trades.columns import RowAmounts, resolve_amounts
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import ReadLine
 from ingestion.extract.trades.numbers import CURRENCIES
+from ingestion.extract.trades.products import find_product
 from ingestion.extract.trades.rows import ProductRow, are_trades, drop_total, explain_by_row, find_product_rows
 from ingestion.extract.trades.sections import list_lines_without_trades
 from ingestion.extract.trades.security import ISIN, find_isin, list_isins
 from ingestion.extract.trades.side_and_dates import find_direction, is_cancellation
-from ingestion.extract.trades.solver import find_product
 from ingestion.extract.trades.trade import SharedFacts, TradeReading
 
 _MIN_HEADS = 3  # labels of a table's head

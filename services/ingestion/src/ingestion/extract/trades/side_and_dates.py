@@ -10,7 +10,7 @@ from ingestion.extract import kind_words
 from ingestion.extract.trades import labels
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import ReadLine, is_long_sentence, list_dates_at, list_places
-from ingestion.extract.trades.solver import Settlement
+from ingestion.extract.trades.settlement import Settlement
 
 _MAX_PROSE = 140  # letters of a line that may say which way a trade goes
 _MAX_HEADING = 40  # letters

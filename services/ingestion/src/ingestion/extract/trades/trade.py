@@ -8,13 +8,15 @@ from datetime import date
 from decimal import Decimal
 
 from ingestion.domain.trade import Direction, Trade
-from ingestion.extract.trades.candidates import add_unnamed_costs, gather_candidates
+from ingestion.extract.trades.candidates import Candidates, add_unnamed_costs, gather_candidates
 from ingestion.extract.trades.columns import Columns, RowAmounts, resolve_amounts
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import ReadLine
 from ingestion.extract.trades.numbers import Number
+from ingestion.extract.trades.products import PENNY, Product, build_product, find_product
 from ingestion.extract.trades.rows import ProductRow, drop_total, find_product_rows
 from ingestion.extract.trades.security import REFERENCE, find_isin, find_name, find_ticker, find_wkn, find_words
+from ingestion.extract.trades.settlement import Settlement, find_settlement, find_single
 from ingestion.extract.trades.side_and_dates import (
     find_direction,
     find_second_day,
@@ -23,16 +25,6 @@ from ingestion.extract.trades.side_and_dates import (
     find_trade_date,
     infer_direction,
     is_cancellation,
-)
-from ingestion.extract.trades.solver import (
-    PENNY,
-    Candidates,
-    Product,
-    Settlement,
-    build_product,
-    find_product,
-    find_settlement,
-    find_single,
 )
 from ingestion.extract.trades.taken_back import find_note_replaced, find_note_taken_back
 

@@ -1,49 +1,10 @@
 from decimal import Decimal
 
+from named_numbers import candidates
 from note_texts import read, read_only
 
 from ingestion.domain.trade import Direction
-from ingestion.extract.trades.numbers import Number, NumberStyle, find_numbers
-from ingestion.extract.trades.solver import Candidates, CostSums, find_product, find_settlement
-
-STYLE = NumberStyle(".", has_blank_groups=False)
-
-
-def given(text: str) -> tuple[Number, ...]:
-    return tuple(find_numbers(text, 0, STYLE))
-
-
-def candidates(**texts: str) -> Candidates:
-    names = ("quantities", "prices", "gross", "settled", "weakly_settled", "fees", "taxes", "interests", "discounts")
-    named = {name: given(texts.get(name, "")) for name in (*names, "unnamed_fees", "exchange_rates", "others")}
-    every = tuple(number for numbers in named.values() for number in numbers)
-    return Candidates(**{**named, "others": every})
-
-
-def test_of_several_numbers_those_belong_together_whose_product_stands_there() -> None:
-    product = find_product(candidates(quantities="7 10", prices="3.00 20.50", gross="205.00 EUR"))
-    assert product is not None
-    assert (product.quantity, product.price_value, product.gross_value) == (
-        Decimal(10),
-        Decimal("20.50"),
-        Decimal("205.00"),
-    )
-
-
-def test_arithmetic_chooses_between_a_thousand_and_one() -> None:
-    product = find_product(candidates(quantities="2,000", prices="2.37", gross="4,740.00"))
-    assert product is not None
-    assert product.quantity == 2000
-
-
-def test_a_price_in_percent_is_one_of_the_face_value() -> None:
-    product = find_product(candidates(quantities="EUR 10,000", prices="98.50 %", gross="EUR 9,850.00"))
-    assert product is not None
-    assert product.gross_value == Decimal("9850.00")
-
-
-def test_numbers_without_a_product_prove_nothing() -> None:
-    assert find_product(candidates(quantities="10", prices="20.50", gross="206.00")) is None
+from ingestion.extract.trades.settlement import find_settlement
 
 
 def test_the_costs_that_explain_what_was_settled_are_told_from_those_that_repeat_them() -> None:
@@ -83,15 +44,6 @@ def test_another_currency_without_a_rate_proves_nothing() -> None:
     assert not settlement.is_proven
 
 
-def test_many_cost_lines_are_summed_in_bounded_time() -> None:
-    sums = CostSums(candidates(fees=" ".join(f"{number}.01" for number in range(1, 60))), "EUR", Decimal(1))
-    assert sums.find_summands(Decimal("55.10"), Decimal("0.02")) == (
-        Decimal("55.10"),
-        Decimal(0),
-        Decimal(0),
-    )
-
-
 def test_a_line_that_no_label_names_is_a_cost_if_it_explains_what_was_settled_and_a_person_says_which() -> None:
     settlement = find_settlement(
         candidates(settled="EUR 212.45", fees="4.95", unnamed_fees="2.50"), Decimal(205), "EUR", Direction.BUY
@@ -118,12 +70,6 @@ def test_a_gross_amount_is_what_was_settled_only_where_no_other_amount_is_near()
     assert alone is not None
     assert beside is not None
     assert (alone.is_proven, beside.is_proven) == (True, False)
-
-
-def test_a_price_without_a_sign_may_be_a_percentage_or_pence_where_a_label_names_the_amount() -> None:
-    product = find_product(candidates(quantities="2500", prices="68.42", gross="1,710.50"))
-    assert product is not None
-    assert product.gross_value == Decimal("1710.50")
 
 
 def test_a_tax_with_a_minus_beside_costs_without_one_is_given_back() -> None:
@@ -173,12 +119,6 @@ def test_the_price_is_not_what_was_settled_however_little_that_is() -> None:
     )
     assert settlement is not None
     assert (settlement.is_proven, settlement.value) == (True, Decimal("0.01"))
-
-
-def test_where_what_a_label_calls_the_price_makes_nothing_another_amount_may() -> None:
-    product = find_product(candidates(quantities="22", prices="4 8", gross="EUR 1547.26", others="EUR 70.33"))
-    assert product is not None
-    assert product.price_value == Decimal("70.33")
 
 
 SOLD = """
