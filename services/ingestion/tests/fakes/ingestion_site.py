@@ -15,7 +15,9 @@ from ingestion.adapters.document_events import PgEventLog
 from ingestion.adapters.intakes import PgIntakeStore
 from ingestion.adapters.leases import PgDocumentLeases
 from ingestion.adapters.rereads import PgRereads
+from ingestion.adapters.reviews import PgReviews
 from ingestion.domain.document import DocumentLease, DocumentOutcome
+from ingestion.domain.review import Review, ReviewAction
 from mailroom_common.blobs import BlobStore, open_blob_store
 from mailroom_common.events import IngestionResult, ResultStatus
 from mailroom_common.kafka.codec import Codec
@@ -52,6 +54,13 @@ class Ingestion:
     async def document(self, document_id: str) -> asyncpg.Record:
         (row,) = await self.pool.fetch("select * from ingestion.document where document_id = $1", document_id)
         return row
+
+    async def decide_document(self, document_id: str, action: ReviewAction, **fields: Any) -> None:
+        """A person's decision about the document as it is now."""
+        version = (await self.document(document_id))["result_number"]
+        reviews = PgReviews(self.pool, Outbox(SCHEMA, self.codec), utc_now)
+        review = Review(action=action, version=version, fields=fields, api_key_id="00")
+        assert await reviews.decide_document("acme", document_id, review)
 
     async def claim_document(self) -> DocumentLease:
         lease = await self.leases.claim_document()

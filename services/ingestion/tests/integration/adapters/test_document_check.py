@@ -6,20 +6,18 @@ from typing import Any
 
 import pytest
 from ingestion_fakes import build_record
-from ingestion_site import SCHEMA, Ingestion, utc_now
+from ingestion_site import Ingestion
 from structlog.testing import capture_logs
 
 from ingestion.adapters import document_check, document_search, duplicate_keys
 from ingestion.adapters.document_check import PgDocumentCheck
 from ingestion.adapters.documents import PgDocumentCatalog
-from ingestion.adapters.reviews import PgReviews
 from ingestion.adapters.supplier_accounts import build_supplier_keys
 from ingestion.domain.document import DocumentOutcome
-from ingestion.domain.review import Review, ReviewAction
+from ingestion.domain.review import ReviewAction
 from ingestion.domain.search_words import build_duplicate_key
 from ingestion.ports.documents import DocumentFilter
 from mailroom_common.events import ResultStatus
-from mailroom_common.outbox import Outbox
 from mailroom_common.postgres import DatabaseSession
 
 pytestmark = pytest.mark.stack
@@ -70,13 +68,6 @@ async def finish_document(site: Ingestion, name: str, **fields: str) -> str:
     return lease.document_id
 
 
-async def decide(site: Ingestion, document_id: str, action: ReviewAction, **fields: Any) -> None:
-    version = (await site.document(document_id))["result_number"]
-    reviews = PgReviews(site.pool, Outbox(SCHEMA, site.codec), utc_now)
-    review = Review(action=action, version=version, fields=fields, api_key_id="00")
-    assert await reviews.decide_document("acme", document_id, review)
-
-
 async def list_possible_duplicates(site: Ingestion) -> set[str]:
     catalog = PgDocumentCatalog(site.pool)
     found, _ = await catalog.list_documents("acme", DocumentFilter(possible_duplicate=True), before=None, limit=9)
@@ -105,7 +96,7 @@ async def test_a_pair_of_which_an_earlier_release_completed_the_second_is_listed
 async def test_a_document_that_an_earlier_release_rejected_is_listed_no_longer(site: Ingestion) -> None:
     documents = [await finish_document(site, name) for name in ("first", "second", "third")]
     with earlier_release():
-        await decide(site, documents[0], ReviewAction.REJECT)
+        await site.decide_document(documents[0], ReviewAction.REJECT)
     assert await list_possible_duplicates(site) == set(documents)
     await check_all(site)
     assert await list_possible_duplicates(site) == set(documents[1:])
@@ -118,7 +109,7 @@ async def test_a_supplier_that_an_earlier_release_corrected_is_known_by_the_look
     document = await finish_document(site, "first", supplier_name="Info AG", iban="DE88200800000970375700")
     former = (await site.document(document))["supplier_look_key"]
     with earlier_release():
-        await decide(site, document, ReviewAction.CORRECT, supplier_name="Other AG")
+        await site.decide_document(document, ReviewAction.CORRECT, supplier_name="Other AG")
     assert (await site.document(document))["supplier_look_key"] == former
     await check_all(site)
     assert (await site.document(document))["supplier_look_key"] == "other"

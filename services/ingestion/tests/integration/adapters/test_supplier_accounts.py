@@ -6,16 +6,14 @@ from typing import Any
 
 import pytest
 from ingestion_fakes import build_record
-from ingestion_site import SCHEMA, Ingestion, utc_now
+from ingestion_site import Ingestion
 
-from ingestion.adapters.reviews import PgReviews
 from ingestion.adapters.supplier_accounts import PgSupplierBackfill
 from ingestion.domain.document import DocumentOutcome
 from ingestion.domain.invoice import Invoice
 from ingestion.domain.reasons import ReviewReason
-from ingestion.domain.review import Review, ReviewAction
+from ingestion.domain.review import ReviewAction
 from mailroom_common.events import ResultStatus
-from mailroom_common.outbox import Outbox
 
 pytestmark = pytest.mark.stack
 
@@ -45,13 +43,6 @@ async def read_again(site: Ingestion, document_id: str, outcome: DocumentOutcome
     assert await site.leases.finish_document(await site.claim_document(), outcome)
 
 
-async def decide(site: Ingestion, document_id: str, action: ReviewAction, **fields: Any) -> None:
-    version = (await site.document(document_id))["result_number"]
-    reviews = PgReviews(site.pool, Outbox(SCHEMA, site.codec), utc_now)
-    review = Review(action=action, version=version, fields=fields, api_key_id="00")
-    assert await reviews.decide_document("acme", document_id, review)
-
-
 async def read_state(site: Ingestion, document_id: str) -> tuple[str, str | None, list[str] | None]:
     row = await site.document(document_id)
     return row["status"], row["review_reason"], row["extraction"].get("known_ibans")
@@ -75,13 +66,13 @@ async def test_a_new_account_is_known_once_a_person_confirms_it(site: Ingestion)
     theirs = await finish_document(site, "theirs", read_invoice(NEW), tenant="other")
     assert await read_state(site, theirs) == KNOWN
 
-    await decide(site, changed, ReviewAction.CONFIRM)
+    await site.decide_document(changed, ReviewAction.CONFIRM)
     assert await read_state(site, changed) == KNOWN
     assert await read_state(site, await finish_document(site, "next", read_invoice(NEW))) == KNOWN
     # Which of two is right nobody but a person can say: of the one that came first nobody has said it yet.
     old = await finish_document(site, "old", read_invoice(OLD))
     assert await read_state(site, old) == ("needs_review", "iban_changed", [NEW])
-    await decide(site, old, ReviewAction.CONFIRM)
+    await site.decide_document(old, ReviewAction.CONFIRM)
     assert await read_state(site, await finish_document(site, "older", read_invoice(OLD))) == KNOWN
     newer = await finish_document(site, "newer", read_invoice(NEWER))
     assert await read_state(site, newer) == ("needs_review", "iban_changed", [OLD, NEW])
@@ -95,7 +86,7 @@ async def test_whoever_came_first_in_a_suppliers_name_is_not_paid_beside_the_one
     assert await read_state(site, first) == KNOWN
     real = await finish_document(site, "real", read_invoice(OLD))
     assert await read_state(site, real) == ("needs_review", "iban_changed", [NEWER])
-    await decide(site, real, ReviewAction.CONFIRM)
+    await site.decide_document(real, ReviewAction.CONFIRM)
     forged = await finish_document(site, "forged again", read_invoice(NEWER))
     assert await read_state(site, forged) == ("needs_review", "iban_changed", [OLD])
     assert await read_state(site, await finish_document(site, "real again", read_invoice(OLD))) == KNOWN
@@ -103,7 +94,7 @@ async def test_whoever_came_first_in_a_suppliers_name_is_not_paid_beside_the_one
     whole = {"invoice_number": "9", "issue_date": "2026-04-01", "currency": "EUR", "total_gross": "19.00"}
     await read_again(site, first, read_invoice(NEWER, **whole), "r1")
     assert await read_state(site, first) == KNOWN
-    await decide(site, first, ReviewAction.CORRECT, invoice_number="10")
+    await site.decide_document(first, ReviewAction.CORRECT, invoice_number="10")
     assert await read_state(site, first) == KNOWN
 
 
@@ -112,13 +103,13 @@ async def test_a_document_that_is_read_again_changes_nothing(site: Ingestion) ->
     changed = await finish_document(site, "changed", read_invoice(NEW))
     await read_again(site, changed, read_invoice(NEW), "r1")
     assert (await site.document(changed))["result_number"] == 1
-    await decide(site, changed, ReviewAction.CONFIRM)
+    await site.decide_document(changed, ReviewAction.CONFIRM)
     for number, (document, iban) in enumerate(((first, OLD), (changed, NEW), (changed, NEW))):
         await read_again(site, document, read_invoice(iban), f"again {number}")
     assert (await site.document(first))["result_number"] == 1
     assert (await site.document(changed))["result_number"] == 2
     forged = await finish_document(site, "forged", read_invoice(NEWER))
-    await decide(site, forged, ReviewAction.REJECT)
+    await site.decide_document(forged, ReviewAction.REJECT)
     await read_again(site, forged, read_invoice(NEWER), "r1")
     kinds = await site.pool.fetch("select kind from ingestion.document_history order by entry_id")
     assert [row["kind"] for row in kinds] == ["read", "confirmed", "read", "rejected"]
@@ -128,9 +119,9 @@ async def test_who_corrects_another_field_has_not_confirmed_the_account(site: In
     await finish_document(site, "first", read_invoice(OLD))
     whole = {"invoice_number": "7", "issue_date": "2026-04-01", "currency": "EUR", "total_gross": "19.00"}
     changed = await finish_document(site, "changed", read_invoice(NEW, **{**whole, "total_gross": "91.00"}))
-    await decide(site, changed, ReviewAction.CORRECT, total_gross="19.00")
+    await site.decide_document(changed, ReviewAction.CORRECT, total_gross="19.00")
     assert await read_state(site, changed) == ("needs_review", "iban_changed", [OLD])
-    await decide(site, changed, ReviewAction.CORRECT, iban=OLD)
+    await site.decide_document(changed, ReviewAction.CORRECT, iban=OLD)
     assert await read_state(site, changed) == KNOWN
 
 
@@ -139,7 +130,7 @@ async def test_an_account_that_only_an_xml_names_completes_once_a_person_has_con
     waiting = await finish_document(site, "waiting", only_in_xml)
     first = await finish_document(site, "first", only_in_xml)
     assert await read_state(site, first) == ("needs_review", "iban_not_on_page", None)
-    await decide(site, first, ReviewAction.CONFIRM)
+    await site.decide_document(first, ReviewAction.CONFIRM)
     assert await read_state(site, await finish_document(site, "next", only_in_xml)) == KNOWN
     # So does one that waits, with its next reading, and nothing happens to what a person has decided.
     await read_again(site, waiting, only_in_xml, "r1")
@@ -150,7 +141,7 @@ async def test_an_account_that_only_an_xml_names_completes_once_a_person_has_con
 
 async def test_a_rejected_document_takes_its_account_along(site: Ingestion) -> None:
     forged = await finish_document(site, "forged", read_invoice(NEW))
-    await decide(site, forged, ReviewAction.REJECT)
+    await site.decide_document(forged, ReviewAction.REJECT)
     assert await read_state(site, await finish_document(site, "real", read_invoice(OLD))) == KNOWN
 
 
@@ -214,6 +205,6 @@ async def test_a_failed_reading_leaves_the_accounts_that_were_shown(site: Ingest
         reason=ReviewReason.IBAN_CHANGED,
         extraction={**(current.extraction or {}), "known_ibans": [OLD]},
     )
-    await decide(site, await finish_document(site, "second", read_invoice(NEWER)), ReviewAction.CONFIRM)
+    await site.decide_document(await finish_document(site, "second", read_invoice(NEWER)), ReviewAction.CONFIRM)
     await read_again(site, changed, current, "r1")
     assert (await site.document(changed))["result_number"] == 1

@@ -5,16 +5,14 @@ from typing import Any
 
 import pytest
 from ingestion_fakes import build_record
-from ingestion_site import SCHEMA, Ingestion, utc_now
+from ingestion_site import Ingestion
 
-from ingestion.adapters.reviews import PgReviews
 from ingestion.adapters.templates import PgTemplates
 from ingestion.domain.document import DocumentOutcome
 from ingestion.domain.invoice import Invoice
 from ingestion.domain.layout_template import LayoutTemplate, Lesson, PlaceRule
-from ingestion.domain.review import Review, ReviewAction
+from ingestion.domain.review import ReviewAction
 from mailroom_common.events import ResultStatus
-from mailroom_common.outbox import Outbox
 
 pytestmark = pytest.mark.stack
 
@@ -51,13 +49,6 @@ async def finish_document(site: Ingestion, name: str, *, reader: str = "layout-r
     return record.attachment_id
 
 
-async def decide(site: Ingestion, document_id: str, action: ReviewAction, **fields: Any) -> None:
-    version = (await site.document(document_id))["result_number"]
-    reviews = PgReviews(site.pool, Outbox(SCHEMA, site.codec), utc_now)
-    review = Review(action=action, version=version, fields=fields, api_key_id="00")
-    assert await reviews.decide_document("acme", document_id, review)
-
-
 async def claim(templates: PgTemplates) -> Lesson:
     lesson = await templates.claim_lesson()
     assert lesson is not None
@@ -68,7 +59,7 @@ async def test_a_decision_is_a_lesson_for_its_tenant_alone(site: Ingestion) -> N
     templates = PgTemplates(site.pool)
     document_id = await finish_document(site, "a")
     assert await templates.claim_lesson() is None
-    await decide(site, document_id, ReviewAction.CORRECT, total_gross="91.00")
+    await site.decide_document(document_id, ReviewAction.CORRECT, total_gross="91.00")
     lesson = await claim(templates)
     assert (lesson.document_id, lesson.tenant_id, lesson.fields["total_gross"]) == (document_id, "acme", "91.00")
     assert await templates.claim_lesson() is None  # it is leased
@@ -83,21 +74,21 @@ async def test_a_decision_is_a_lesson_for_its_tenant_alone(site: Ingestion) -> N
 
 
 async def test_what_is_exact_or_rejected_teaches_nothing(site: Ingestion) -> None:
-    await decide(site, await finish_document(site, "exact", reader="e-invoice/3"), ReviewAction.CONFIRM)
-    await decide(site, await finish_document(site, "rejected"), ReviewAction.REJECT)
+    await site.decide_document(await finish_document(site, "exact", reader="e-invoice/3"), ReviewAction.CONFIRM)
+    await site.decide_document(await finish_document(site, "rejected"), ReviewAction.REJECT)
     assert await PgTemplates(site.pool).claim_lesson() is None
 
 
 async def test_a_correction_of_what_a_template_read_drops_the_template(site: Ingestion) -> None:
     templates = PgTemplates(site.pool)
-    await decide(site, await finish_document(site, "a"), ReviewAction.CONFIRM)
+    await site.decide_document(await finish_document(site, "a"), ReviewAction.CONFIRM)
     await templates.finish_lesson(await claim(templates), build_template())
     (stored,) = await templates.find_templates("acme", range(20))
     evidence = {"id": stored.template_id, "fields": ["total_gross"]}
     read = [await finish_document(site, name, template=evidence) for name in ("b", "c")]
-    await decide(site, read[0], ReviewAction.CORRECT, invoice_number="8")
+    await site.decide_document(read[0], ReviewAction.CORRECT, invoice_number="8")
     assert await templates.has_templates("acme")
-    await decide(site, read[1], ReviewAction.CORRECT, total_gross="91.00")
+    await site.decide_document(read[1], ReviewAction.CORRECT, total_gross="91.00")
     assert not await templates.has_templates("acme")
     assert {(await claim(templates)).document_id for _ in range(2)} == set(read)
 
@@ -106,12 +97,12 @@ async def test_a_template_that_is_learned_again_keeps_its_id_and_the_oldest_go_f
     templates = PgTemplates(site.pool, max_templates=2)
     ids = []
     for number in range(3):
-        await decide(site, await finish_document(site, str(number)), ReviewAction.CONFIRM)
+        await site.decide_document(await finish_document(site, str(number)), ReviewAction.CONFIRM)
         await templates.finish_lesson(await claim(templates), build_template(100 * number))
         (stored,) = await templates.find_templates("acme", range(100 * number, 100 * number + 20))
         ids.append(stored.template_id)
     assert await templates.find_templates("acme", range(20)) == []
-    await decide(site, await finish_document(site, "again"), ReviewAction.CONFIRM)
+    await site.decide_document(await finish_document(site, "again"), ReviewAction.CONFIRM)
     await templates.finish_lesson(await claim(templates), build_template(100, "Shop & Sons"), former=ids[1])
     (stored,) = await templates.find_templates("acme", range(100, 120))
     assert (stored.template_id, stored.template.supplier_name) == (ids[1], "Shop & Sons")
@@ -122,10 +113,10 @@ async def test_a_lesson_whose_worker_died_is_claimed_again_and_a_later_decision_
 ) -> None:
     dying = PgTemplates(site.pool, lease=timedelta(0))
     document_id = await finish_document(site, "a")
-    await decide(site, document_id, ReviewAction.CONFIRM)
+    await site.decide_document(document_id, ReviewAction.CONFIRM)
     former = await claim(dying)
     assert await claim(dying) == former
-    await decide(site, document_id, ReviewAction.CORRECT, total_gross="91.00")
+    await site.decide_document(document_id, ReviewAction.CORRECT, total_gross="91.00")
     await dying.finish_lesson(former, build_template())
     assert not await dying.has_templates("acme")
     # Of one that ends its worker each time there is an end too.
@@ -138,7 +129,7 @@ async def test_a_lesson_whose_worker_died_is_claimed_again_and_a_later_decision_
 async def test_a_lesson_that_waits_for_the_blob_store_loses_no_attempt(site: Ingestion) -> None:
     templates = PgTemplates(site.pool)
     document_id = await finish_document(site, "a")
-    await decide(site, document_id, ReviewAction.CONFIRM)
+    await site.decide_document(document_id, ReviewAction.CONFIRM)
     for _ in range(10):
         await templates.release_lesson(await claim(templates))
         assert await templates.claim_lesson() is None, "it waits a moment"
@@ -148,7 +139,7 @@ async def test_a_lesson_that_waits_for_the_blob_store_loses_no_attempt(site: Ing
 
 async def test_tenants_take_turns_in_what_is_learned_of_their_decisions(site: Ingestion) -> None:
     for name in ("a", "b", "c", "d"):
-        await decide(site, await finish_document(site, name), ReviewAction.CONFIRM)
+        await site.decide_document(await finish_document(site, name), ReviewAction.CONFIRM)
     other = await finish_document(site, "e")
     await site.pool.execute("update ingestion.document set tenant_id = 'other' where document_id = $1", other)
     await site.pool.execute(
