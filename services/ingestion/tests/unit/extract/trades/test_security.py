@@ -53,7 +53,8 @@ def test_the_reference_is_the_number_of_the_note_or_the_order_and_not_that_of_th
 
 
 def test_a_word_with_a_number_behind_it_is_no_security_whatever_it_checks() -> None:
-    assert read_only(f"ADRESSZEILE5=Musterweg 1\n{GERMAN.strip()}")["isin"] == "DE0008404005"
+    found = read(f"ADRESSZEILE4=Musterweg 1\n{GERMAN.strip()}")
+    assert ([trade.trade.isin for trade in found.trades], found.doubts) == (["DE0008404005"], ())
 
 
 @pytest.mark.parametrize(
