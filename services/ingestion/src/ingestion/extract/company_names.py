@@ -11,14 +11,12 @@ _NO_NAME = re.compile(
     r"|@|https?:|www\.|^\W*\d|\d{3}|:\s*\S|:\s*$|[%€$£=]",
     re.IGNORECASE,
 )
-# No pattern here begins with blanks without end, or looks ahead to the end: a cell of blanks, or of commas, would be gone
-# through once for each of them.
+# No pattern here begins with blanks without end, or looks ahead to the end: a cell of blanks, or of commas, would be
+# gone through once for each of them.
 _PARTS = re.compile(r"\s[-–—|●•·]\s|[●•|]|,\s{1,3}(?=[A-ZÄÖÜ\d])|\t")
 
 # `Muster SAS au capital de 20 000 €`: the name ends with its legal form.
-_BEHIND_NAME = re.compile(
-    r"\s(?:au\s{1,3}capital|capital|kapitał|mit\s{1,3}sitz|registered|inscrita)\b", re.IGNORECASE
-)
+_BEHIND_NAME = re.compile(r"\s(?:au\s{1,3}capital|capital|kapitał|mit\s{1,3}sitz|registered|inscrita)\b", re.IGNORECASE)
 
 _WORDS = r"[^\W\d_a-z][\w'’.]*(?:\s(?:&|\+|e|y|et|i|und|and|de|da|do|du|di|dos|das|[^\W\d_a-z][\w'’.]*)){0,5}"
 _DASHED_NAME = re.compile(rf"({_WORDS})\s[–—-]\s({_WORDS},?\s[\w.]{{2,8}})\W*$")
