@@ -69,11 +69,11 @@ def find_trade_date(lines: Sequence[ReadLine], year: int | None) -> tuple[date |
         for found in list_dates_at(lines, line, place)[:1]
     ]
     if labelled:
-        first = labelled[0][0]
+        traded_on = labelled[0][0]
         # Of two days that the note calls so, `Trade date` and `Execution date`, either may be meant.
-        is_one = all(found == first or _is_time_of_table(line, place) for found, line, place in labelled)
+        is_one = all(found == traded_on or _is_time_of_table(line, place) for found, line, place in labelled)
         # Nothing is settled before it was traded: then one of the two dates is another one.
-        return first, is_one and all(found >= first for found in _list_settlement_dates(lines))
+        return traded_on, is_one and all(found >= traded_on for found in _list_settlement_dates(lines))
     for line in lines:
         if len(line.text) > _MAX_PROSE or not (match := labels.DIRECTION.search(line.text)):
             continue
