@@ -116,7 +116,7 @@ def list_documents(filters: Filters = None, source: OnlySource = None, as_json: 
 
 @app.command("show", epilog=_SHOW_EXAMPLES)
 def show_document(document_id: DocumentId, history: Annotated[bool, typer.Option("--history")] = False) -> None:
-    """Show a document as JSON; with --history its versions and what was decided about it."""
+    """Show a document as JSON; with --history its versions, what was decided, and what another reading came to."""
     path = f"/documents/{quote_segment(document_id)}"
     with open_site_api() as api:
         print_json(api.list_items(f"{path}/history") if history else api.call("GET", path))
