@@ -24,7 +24,8 @@ Filters = Annotated[
         "--filter",
         "-f",
         help="NAME=VALUE of GET /documents: status, reason, supplier, number, text, amount_from, amount_to, "
-        "currency, issued_from, issued_to, document_type, profile, possible_duplicate. Each may be given once.",
+        "currency, issued_from, issued_to, document_type, profile, possible_duplicate. Each may be given once; a value "
+        "that nothing can match is refused with those that there are.",
     ),
 ]
 OnlySource = Annotated[
