@@ -23,7 +23,7 @@ _FREE_MAIL = {
 _MAIL = re.compile(r"(?P<local>[\w.+-]{1,60})@(?P<domain>[\w-]{1,60})\.")
 _NAME_LABEL = re.compile(r"^\W*(?:name|firma|company|nom|naam|nazwa|nome|nombre|název|navn|namn)\W*$", re.IGNORECASE)
 
-_SENDER_PARTS = re.compile(r"\s*[,●•|·]\s*|\s+[-–—]\s+")
+_SENDER_PARTS = re.compile(r"[,●•|·]|\s[-–—]\s")
 _HOUSE = re.compile(r"\s\d{1,4}\s?[a-zA-Z]?$")  # a street's number ends it
 _TOWN = re.compile(r"(?:[A-Z]{1,2}-)?\d{4,5}\s+[^\W\d]")  # a postcode and its town
 
@@ -248,7 +248,7 @@ def _find_sender(line: TextLine, number: int) -> str | None:
 
 def _find_sender_in_line(text: str) -> str | None:
     """`Malerbetrieb Kunz, Hauptstr. 1, 10115 Berlin`: the line over an envelope's window begins with the sender."""
-    parts = _SENDER_PARTS.split(text)
+    parts = [part.strip() for part in _SENDER_PARTS.split(text)]
     town = next((number for number, part in enumerate(parts) if number and _TOWN.match(part)), None)
     # A company with a postcode of its own names no street.
     least = 2 if labels.COMPANY.search(parts[0]) else 3

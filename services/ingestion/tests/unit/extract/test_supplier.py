@@ -242,3 +242,7 @@ def test_a_company_in_an_envelopes_window_is_not_certain_by_its_own_number(lines
     supplier = find_supplier(page("\n".join(rows)))
     assert supplier is not None
     assert supplier.is_certain is is_certain
+
+
+def test_a_sender_is_looked_for_in_a_cell_of_blanks_in_one_go() -> None:
+    assert find_supplier_name(page("Invoice 7\nx" + "\u00a0" * 100_000 + "x")) is None
