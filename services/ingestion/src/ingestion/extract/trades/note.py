@@ -136,7 +136,8 @@ def _read_lines(page: Sequence[TextLine], lines: Sequence[ReadLine], *, is_cut: 
             return NoteReading(document_type, (), has_trades=False, doubts=())
         document_type, readings = CONTRACT_NOTE, [inside]
     dollar = _find_dollar(lines)
-    readings = [_name_dollar(_name_security(reading, lines), dollar) for reading in readings]
+    isins = list_isins(lines)
+    readings = [_name_dollar(_name_security(reading, isins), dollar) for reading in readings]
     is_statement = document_type == ACTIVITY_STATEMENT
     if not is_statement and len(readings) == 1:
         readings = _add_note_replaced(readings[0], lines)
@@ -327,11 +328,10 @@ def _says_what_it_is(page: Sequence[TextLine], texts: Sequence[str]) -> bool:
     return any(kind_words.NO_TRADE_WORD.search(text) for text in texts)
 
 
-def _name_security(reading: TradeReading, lines: Sequence[ReadLine]) -> TradeReading:
+def _name_security(reading: TradeReading, isins: Sequence[str]) -> TradeReading:
     """A trade whose own lines name no security, in a document that names one only."""
-    found = list_isins(lines)
-    if reading.trade.isin is None and len(found) == 1:
-        return replace(reading, trade=replace(reading.trade, isin=found[0]))
+    if reading.trade.isin is None and len(isins) == 1:
+        return replace(reading, trade=replace(reading.trade, isin=isins[0]))
     return reading
 
 
