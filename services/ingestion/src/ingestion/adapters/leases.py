@@ -16,7 +16,8 @@ from ingestion.adapters.document_results import append_results
 from ingestion.adapters.document_rows import read_attachment, read_outcome
 from ingestion.adapters.rereads import request_reread
 from ingestion.adapters.supplier_accounts import check_supplier_account
-from ingestion.adapters.trade_ledger import check_summed_trades, record_trades
+from ingestion.adapters.trade_checks import check_ledger
+from ingestion.adapters.trade_ledger import record_trades
 from ingestion.domain.archive import is_archived
 from ingestion.domain.document import (
     FINAL_STATUSES,
@@ -188,7 +189,7 @@ class PgDocumentLeases:
                 outcome = replace(former, archive_path=former.archive_path or outcome.archive_path)
             elif not is_same or outcome.reason in SETTLED_BY_EARLIER:
                 outcome = await check_supplier_account(conn, held["tenant_id"], outcome, former=former)
-                outcome = await check_summed_trades(conn, held, outcome, former)
+                outcome = await check_ledger(conn, held, outcome, former)
             # Read again to the same outcome: each result is repeated as it was, with the same event id, and nothing
             # else says that there was another reading.
             is_changed = outcome != former

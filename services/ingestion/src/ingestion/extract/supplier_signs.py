@@ -1,4 +1,4 @@
-"""What on a page says whose invoice it is, and which of it is enough to believe it without a person (ADR 81)."""
+"""What on a page says whose invoice it is, and which of it is enough to believe it without a person (ADR 82)."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
