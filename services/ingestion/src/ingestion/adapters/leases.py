@@ -17,7 +17,8 @@ from ingestion.adapters.document_results import append_results
 from ingestion.adapters.document_rows import read_attachment, read_outcome
 from ingestion.adapters.rereads import request_reread
 from ingestion.adapters.supplier_accounts import check_supplier_account
-from ingestion.adapters.trade_ledger import check_summed_trades, record_trades
+from ingestion.adapters.trade_checks import check_ledger
+from ingestion.adapters.trade_ledger import record_trades
 from ingestion.domain.archive import is_archived
 from ingestion.domain.document import (
     FINAL_STATUSES,
@@ -259,7 +260,7 @@ async def _settle_outcome(
     if is_same and reading.reason not in SETTLED_BY_EARLIER:
         return reading, False
     outcome = await check_supplier_account(conn, held["tenant_id"], reading, former=former)
-    return await check_summed_trades(conn, held, outcome, former), False
+    return await check_ledger(conn, held, outcome, former), False
 
 
 def _describe_idle_reread(

@@ -296,7 +296,7 @@ CANCELLATION = re.compile(
     r"|annullato|storno\s+di|anulaci[óo]n|anulad[ao]|cancelad[ao]|cancelamento|estorno|annulering|geannuleerd|annulleret|annulleret)\b",
     re.IGNORECASE,
 )
-_ENDED = (
+ENDED = (
     r"abgelehnt|gel[öo]scht|gestrichen|verfallen|storniert|nicht\s+ausgef[üu]hrt|rejected|expired|cancell?ed|not\s+(?:been\s+)?(?:executed|filled)|unfilled"
     r"|annul[ée]e?|rejet[ée]e?|expir[ée]e?|non\s+ex[ée]cut[ée]e?|rechazad[oa]|cancelad[oa]|caducad[oa]|anulad[oa]|no\s+ejecutad[oa]"
     r"|rifiutato|revocato|scaduto|annullato|non\s+eseguito|vervallen|geannuleerd|geweigerd|niet\s+uitgevoerd|rejeitad[oa]|expirad[oa]|n[ãa]o\s+executad[oa]"
@@ -304,7 +304,7 @@ _ENDED = (
 FAILED_ORDER = re.compile(
     r"\b(?:nicht\s+ausgef[üu]hrt|gel[öo]schte?\s+order|(?:rejected|expired|unfilled|cancell?ed)\s+order|not\s+(?:been\s+)?executed|order\s+cancell?ation"
     r"|(?:order|auftrags?|ordre|orden|ordine|ordem|opdracht|status|statut|estado|stato)(?:\s?status)?\b\W{0,4}"
-    rf"(?:(?:has|was|is|wurde|ist|a|est|ha|fue|[èe]|foi|been|[ée]t[ée]|sido|stat[oa]|werd)\s+){{0,3}}(?:{_ENDED}))\b",
+    rf"(?:(?:has|was|is|wurde|ist|a|est|ha|fue|[èe]|foi|been|[ée]t[ée]|sido|stat[oa]|werd)\s+){{0,3}}(?:{ENDED}))\b",
     re.IGNORECASE,
 )
 ORDER_ONLY = re.compile(

@@ -10,7 +10,7 @@ from itertools import islice
 from ingestion.domain.transcript import TextLine
 from ingestion.extract import values
 from ingestion.extract.trades.labels import Label, find_labels
-from ingestion.extract.trades.numbers import Number, NumberStyle, determine_style, find_numbers, mask_codes
+from ingestion.extract.trades.numbers import CURRENCIES, Number, NumberStyle, determine_style, find_numbers, mask_codes
 
 MAX_LINES = 1500
 _MAX_LINE = 400  # letters
@@ -102,14 +102,28 @@ def _read_line(
     index: int, text: str, masked: str, line: TextLine, style: NumberStyle, day_first: bool | None
 ) -> ReadLine:
     numbers = tuple(islice(find_numbers(masked, index, style), _MAX_NUMBERS))
+    numbers = tuple(_name_currency(numbers, text))
     dates = tuple(_find_dates(text, day_first))
     is_prose = (
         len(text) > _MAX_PROSE and len(line.cells) < _MIN_HEADS and not any(number.is_money for number in numbers)
     )
-    labels = tuple(_find_label_places(text))
+    labels = tuple(find_label_places(text))
     if is_prose:
         labels = tuple(place for place in labels if _is_settlement_day(place, dates))
     return ReadLine(index, text, masked, line, labels, numbers, dates)
+
+
+def _name_currency(numbers: Sequence[Number], text: str) -> Iterator[Number]:
+    """With the currency that stands in what a number is called: `Kurs USD: 214,60`, `Price (USD): 214.60`."""
+    end = 0
+    for number in numbers:
+        called = _CALLED_IN.search(text, end, number.start) if number.currency is None else None
+        is_currency = called is not None and called[1] in CURRENCIES and not number.is_percent
+        yield replace(number, currency=called[1]) if called is not None and is_currency else number
+        end = number.end
+
+
+_CALLED_IN = re.compile(r"[^\W\d_]\.?\s?\(?(?:in\s)?\b([A-Z]{3})(?:\)\s?:?|\s?:)\s{0,20}$")
 
 
 def _is_settlement_day(place: LabelPlace, dates: Sequence[DatePlace]) -> bool:
@@ -119,7 +133,7 @@ def _is_settlement_day(place: LabelPlace, dates: Sequence[DatePlace]) -> bool:
     )
 
 
-def _find_label_places(text: str) -> Iterator[LabelPlace]:
+def find_label_places(text: str) -> Iterator[LabelPlace]:
     label: Label | None = None
     cost_end: int | None = None  # of the cost or interest that was named last
     for match in find_labels(text):
@@ -241,7 +255,12 @@ def list_places(lines: Sequence[ReadLine], label: Label) -> Iterator[tuple[ReadL
 
 
 def list_words_behind(line: ReadLine, place: LabelPlace) -> str:
-    return " ".join(line.text[place.end : _find_next_label(line, place)].split()).strip(" :#.()")
+    return " ".join(get_text_behind(line, place).split()).strip(" :#.()")
+
+
+def get_text_behind(line: ReadLine, place: LabelPlace) -> str:
+    """Up to the next label, its cells parted by tabs."""
+    return line.text[place.end : _find_next_label(line, place)]
 
 
 def _find_next_label(line: ReadLine, place: LabelPlace, over: Container[Label] = ()) -> int:

@@ -9,7 +9,7 @@ from decimal import Decimal
 
 from ingestion.domain.trade import Direction, Trade
 from ingestion.extract.trades.candidates import Candidates, add_unnamed_costs, gather_candidates
-from ingestion.extract.trades.columns import Columns, RowAmounts, resolve_amounts
+from ingestion.extract.trades.columns import Columns, RowAmounts, list_currency_cells, resolve_amounts
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import ReadLine
 from ingestion.extract.trades.numbers import Number
@@ -26,7 +26,7 @@ from ingestion.extract.trades.side_and_dates import (
     infer_direction,
     is_cancellation,
 )
-from ingestion.extract.trades.taken_back import find_note_replaced, find_note_taken_back
+from ingestion.extract.trades.taken_back import find_note_taken_back, find_replaced_note
 
 _MAX_GROSS = 4  # amounts that may be the gross one
 _MAX_RATES = 3
@@ -93,7 +93,7 @@ def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
         direction = infer_direction(lines, settlement)
     trade_date, is_date_certain = find_trade_date(lines, shared.year)
     trade_date = trade_date or shared.only_date
-    takes_back = is_cancellation(lines) and find_note_replaced(lines) is None
+    takes_back = is_cancellation(lines) and find_replaced_note(lines) is None
     named = find_note_taken_back(lines) if takes_back else None
     trade = Trade(
         direction=direction,
@@ -118,12 +118,30 @@ def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
     if settlement is not None and not settlement.has_costs and is_product_proven:
         settlement = replace(settlement, fees=None, taxes=None)  # some are listed, or none, and others were paid
     trade = _add_amounts(trade, candidates, product, gross, settlement, shared)
+    trade = replace(trade, currency=_check_currency(trade, lines, product, row, shared))
     return TradeReading(trade, is_product_proven, is_proven, is_date_certain, is_direction_certain)
 
 
 def _find_row_amounts(row: ReadLine, shared: SharedFacts, direction: Direction | None) -> RowAmounts | None:
     columns = shared.columns.rows.get(row.index)
     return resolve_amounts(columns, direction) if columns is not None else None
+
+
+def _check_currency(
+    trade: Trade, lines: Sequence[ReadLine], product: Product | None, row: RowAmounts | None, shared: SharedFacts
+) -> str | None:
+    """What the row or the head of its column says, where no amount does; None where the head of the table, which
+    stands nearer to the trade, names another one than the document does."""
+    if row is not None and row.currency is not None:
+        return row.currency
+    if trade.currency != shared.currency or trade.foreign_currency is not None:
+        return trade.currency
+    line = lines[product.price.line - lines[0].index] if product is not None else lines[0]
+    before_quantity = {n.currency for n in line.numbers if product is not None and product.quantity in n.readings}
+    if of_row := (list_currency_cells(line) | before_quantity) - {None}:
+        return of_row.pop() if len(of_row) == 1 else None
+    of_head = shared.columns.currencies.get(line.index, frozenset())
+    return None if of_head and trade.currency not in of_head else trade.currency
 
 
 def _build_labelled_product(row: RowAmounts) -> Product:
