@@ -45,9 +45,16 @@ from ingestion.extract.trades.row_side import says_not_done
 from ingestion.extract.trades.row_trades import list_unread_rows, read_row_trades
 from ingestion.extract.trades.rows import find_product_rows
 from ingestion.extract.trades.sections import Section, SectionKind, find_sections, list_lines_without_trades
-from ingestion.extract.trades.security import find_account, find_account_name, list_isins, list_other_isins
+from ingestion.extract.trades.security import (
+    REFERENCE,
+    find_account,
+    find_account_name,
+    find_words,
+    list_isins,
+    list_other_isins,
+)
 from ingestion.extract.trades.side_and_dates import SHORT_DATE, find_direction
-from ingestion.extract.trades.taken_back import build_cancellation, find_note_replaced, is_corrected_note
+from ingestion.extract.trades.taken_back import ReplacedNote, build_cancellation, find_replaced_note
 from ingestion.extract.trades.trade import SharedFacts, TradeReading, read_trade
 from mailroom_common.parser import JSON
 
@@ -139,11 +146,11 @@ def _read_lines(page: Sequence[TextLine], lines: Sequence[ReadLine], *, is_cut: 
     isins = list_isins(lines)
     readings = [_name_dollar(_name_security(reading, isins), dollar) for reading in readings]
     is_statement = document_type == ACTIVITY_STATEMENT
-    if not is_statement and len(readings) == 1:
-        readings = _add_note_replaced(readings[0], lines)
-    is_corrected = len(readings) == 1 and not readings[0].trade.is_cancellation and is_corrected_note(lines)
+    replaced = find_replaced_note(lines) if _makes_trades(readings) else None
+    if replaced is not None and not is_statement and len(readings) == 1:
+        readings = _add_note_replaced(readings[0], lines, replaced)
     doubts = [
-        *(["corrected"] if is_corrected else []),
+        *(["corrected"] if replaced is not None else []),
         *_find_doubts(readings, lines, shared.columns, is_statement=is_statement),
         *(["lines"] if is_cut else []),
     ]
@@ -340,12 +347,22 @@ def _name_security(reading: TradeReading, isins: Sequence[str]) -> TradeReading:
     return reading
 
 
-def _add_note_replaced(reading: TradeReading, lines: Sequence[ReadLine]) -> list[TradeReading]:
+def _makes_trades(readings: Sequence[TradeReading]) -> bool:
+    return bool(readings) and not any(reading.trade.is_cancellation for reading in readings)
+
+
+def _add_note_replaced(reading: TradeReading, lines: Sequence[ReadLine], replaced: ReplacedNote) -> list[TradeReading]:
     """With the trade of the note in whose place this one stands: that is taken back."""
-    number, own = find_note_replaced(lines), reading.trade.reference
-    if number is None or own is None or own == number:
-        return [reading]
-    return [reading, replace(reading, trade=build_cancellation(reading.trade, number))]
+    own = reading.trade.reference
+    if own is not None and own == replaced.number:
+        # The sentence that names the other note says no number of this one.
+        rest = [line for line in lines if line.index not in (replaced.line, replaced.line + 1)]
+        own = find_words(rest, Label.REFERENCE, REFERENCE)
+    made = replace(reading.trade, reference=own)
+    return [
+        replace(reading, trade=made),
+        replace(reading, trade=build_cancellation(made, replaced.number)),
+    ]
 
 
 def _name_dollar(reading: TradeReading, dollar: str | None) -> TradeReading:
