@@ -123,22 +123,8 @@ async def test_each_filter_finds_what_it_names_and_nothing_of_another_tenant(
         assert set(await search(api, **filters)) == {documents[name] for name in names}, filters
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"text": "- -"},
-        {"supplier": "w " * 20},
-        {"reason": "because"},
-        {"currency": "EUR"},
-        {"amount_from": "NaN"},
-        {"issued_from": "01.04.2026"},
-        {"profile": "letters"},
-        {"number": "\x00"},
-        {"content_sha256": "xyz"},
-    ],
-)
-async def test_a_filter_that_nothing_can_match_is_refused(api: httpx.AsyncClient, wrong: dict[str, str]) -> None:
-    assert (await api.get("/documents", params=wrong)).status_code == 422
+async def test_a_filter_that_no_database_can_hold_is_refused(api: httpx.AsyncClient) -> None:
+    assert (await api.get("/documents", params={"number": "\x00"})).status_code == 422
 
 
 async def test_a_filter_whose_name_is_misspelt_is_refused(api: httpx.AsyncClient) -> None:
