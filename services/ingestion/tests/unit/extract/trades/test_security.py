@@ -198,6 +198,7 @@ def test_the_day_and_the_side_in_front_of_a_name_are_none_of_it(front: str) -> N
         "02 Sep 2026  04 Sep 2026  Buy  SAP SE  DE0007164600",
         "02.09.2026  10:15:00  Kauf  SAP SE  DE0007164600",
         "SAP SE  Achat  02/09/2026  DE0007164600",
+        "02.09.2026  Kauf Storno  SAP SE  DE0007164600",
         "02 Sep 2026 Buy SAP SE DE0007164600",
         "Wertpapier: 02.09.2026  SAP SE",
         "Instrument  Buy  SAP SE DE0007164600",
