@@ -256,7 +256,12 @@ def list_places(lines: Sequence[ReadLine], label: Label) -> Iterator[tuple[ReadL
 
 
 def list_words_behind(line: ReadLine, place: LabelPlace) -> str:
-    return " ".join(line.text[place.end : _find_next_label(line, place)].split()).strip(" :#.()")
+    return " ".join(get_text_behind(line, place).split()).strip(" :#.()")
+
+
+def get_text_behind(line: ReadLine, place: LabelPlace) -> str:
+    """Up to the next label, its cells parted by tabs."""
+    return line.text[place.end : _find_next_label(line, place)]
 
 
 def _find_next_label(line: ReadLine, place: LabelPlace, over: Container[Label] = ()) -> int:

@@ -9,7 +9,8 @@ from stdnum import isin as stdnum_isin
 from ingestion.extract import kind_words, values
 from ingestion.extract.trades import labels
 from ingestion.extract.trades.labels import Label
-from ingestion.extract.trades.lines import LabelPlace, ReadLine, list_places, list_words_behind
+from ingestion.extract.trades.lines import LabelPlace, ReadLine, get_text_behind, list_places, list_words_behind
+from ingestion.extract.trades.name_cells import clean_name
 
 # Its number has a digit besides the one that checks it: `ADRESSZEILE5` is none, though that digit is right.
 ISIN = re.compile(r"\b([A-Z]{2}(?=[A-Z]{0,9}\d[A-Z0-9]{0,8}\d\b)[A-Z0-9]{9}\d)\b")
@@ -217,27 +218,22 @@ def find_name(lines: Sequence[ReadLine], row: ReadLine | None = None) -> str | N
     for line, place in list_places(lines, Label.NAME):
         words = list_words_behind(line, place)
         is_title = kind_words.CONTRACT_NOTE_TITLE.search(line.text) is not None
-        if not is_title and _is_field(line, place) and _may_be_name(words):
-            return words[:_MAX_NAME]
+        if is_title or not _is_field(line, place) or not _may_be_name(words):
+            continue
+        text = ISIN.sub("\t", get_text_behind(line, place)).strip(" \t:#()").removeprefix(".")
+        if (name := clean_name(text)) is not None and _may_be_name(name):
+            return name[:_MAX_NAME]
     for line in lines:
         if match := _SAID_NAME.search(line.text[:_MAX_SAID]):
             return match["name"][:_MAX_NAME].strip()
     for line in lines:
         if match := ISIN.search(line.text):
             front = line.text[: match.start()].strip(" ,(:-")
-            front = _COUNTED.sub("", re.sub(rf"\s*{_WKN.pattern}$", "", front))
-            front = _drop_side(front)
+            name = clean_name(_COUNTED.sub("", re.sub(rf"\s*{_WKN.pattern}$", "", front)))
             is_named = any(place.start < match.start() for place in line.labels)
-            if re.search(r"[^\W\d_]{3}", front) and not is_named and not _NUMBER_OF_SECURITY.fullmatch(front):
-                return front[:_MAX_NAME].strip()
+            if name is not None and not is_named and not _NUMBER_OF_SECURITY.fullmatch(name):
+                return name[:_MAX_NAME].strip()
     return _find_name_in_row(row) if row is not None else None
-
-
-def _drop_side(front: str) -> str:
-    """`02.09.2026 Kauf SAP SE`, `VENTE\tKERGUEN MARITIME`: day and side stand in columns of their own."""
-    match = labels.ANCHOR.match(front)
-    rest = front[match.end() :].strip(" \t,:-") if match is not None else ""
-    return rest if re.search(r"[^\W\d_]{3}", rest) else front
 
 
 def _is_field(line: ReadLine, place: LabelPlace) -> bool:

@@ -26,7 +26,7 @@ from ingestion.extract.trades.side_and_dates import (
     infer_direction,
     is_cancellation,
 )
-from ingestion.extract.trades.taken_back import find_note_replaced, find_note_taken_back
+from ingestion.extract.trades.taken_back import find_note_taken_back, find_replaced_note
 
 _MAX_GROSS = 4  # amounts that may be the gross one
 _MAX_RATES = 3
@@ -94,7 +94,7 @@ def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
         direction = infer_direction(lines, settlement)
     trade_date, is_date_certain = find_trade_date(lines, shared.year)
     trade_date = trade_date or shared.only_date
-    takes_back = is_cancellation(lines) and find_note_replaced(lines) is None
+    takes_back = is_cancellation(lines) and find_replaced_note(lines) is None
     named = find_note_taken_back(lines) if takes_back else None
     trade = Trade(
         direction=direction,
