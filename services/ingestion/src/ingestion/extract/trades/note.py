@@ -45,9 +45,16 @@ from ingestion.extract.trades.row_side import says_not_done
 from ingestion.extract.trades.row_trades import list_unread_rows, read_row_trades
 from ingestion.extract.trades.rows import find_product_rows
 from ingestion.extract.trades.sections import Section, SectionKind, find_sections, list_lines_without_trades
-from ingestion.extract.trades.security import find_account, find_account_name, list_isins, list_other_isins
+from ingestion.extract.trades.security import (
+    REFERENCE,
+    find_account,
+    find_account_name,
+    find_words,
+    list_isins,
+    list_other_isins,
+)
 from ingestion.extract.trades.side_and_dates import SHORT_DATE, find_direction
-from ingestion.extract.trades.taken_back import build_cancellation, find_note_replaced, is_corrected_note
+from ingestion.extract.trades.taken_back import ReplacedNote, build_cancellation, find_replaced_note
 from ingestion.extract.trades.trade import SharedFacts, TradeReading, read_trade
 from mailroom_common.parser import JSON
 
@@ -136,13 +143,14 @@ def _read_lines(page: Sequence[TextLine], lines: Sequence[ReadLine], *, is_cut: 
             return NoteReading(document_type, (), has_trades=False, doubts=())
         document_type, readings = CONTRACT_NOTE, [inside]
     dollar = _find_dollar(lines)
-    readings = [_name_dollar(_name_security(reading, lines), dollar) for reading in readings]
+    isins = list_isins(lines)
+    readings = [_name_dollar(_name_security(reading, isins), dollar) for reading in readings]
     is_statement = document_type == ACTIVITY_STATEMENT
-    if not is_statement and len(readings) == 1:
-        readings = _add_note_replaced(readings[0], lines)
-    is_corrected = len(readings) == 1 and not readings[0].trade.is_cancellation and is_corrected_note(lines)
+    replaced = find_replaced_note(lines) if _makes_trades(readings) else None
+    if replaced is not None and not is_statement and len(readings) == 1:
+        readings = _add_note_replaced(readings[0], lines, replaced)
     doubts = [
-        *(["corrected"] if is_corrected else []),
+        *(["corrected"] if replaced is not None else []),
         *_find_doubts(readings, lines, shared.columns, is_statement=is_statement),
         *(["lines"] if is_cut else []),
     ]
@@ -270,11 +278,16 @@ def _may_have_trades(
     )
     if _is_order_only(lines) or any(labels.FAILED_ORDER.search(text) for text in texts[:60]):
         return is_read and any(reading.is_settlement_proven for reading in readings)
-    if kind is not DocumentKind.ACTIVITY_STATEMENT and says_no_trade(page, lines, readings):
+    is_list = len(readings) >= _SEVERAL and all(reading.confidence >= _CERTAIN for reading in readings)
+    if kind is not DocumentKind.ACTIVITY_STATEMENT and not is_list and says_no_trade(page, lines, readings):
         return False
     begins_any = any(_begins_trade(line, kind) for line in lines)
     if kind is DocumentKind.BANK_NOTICE:
-        return tells_of_trade(lines) or (begins_any and (is_read or has_title(page, DocumentKind.CONTRACT_NOTE)))
+        return (
+            is_list
+            or tells_of_trade(lines)
+            or (begins_any and (is_read or has_title(page, DocumentKind.CONTRACT_NOTE)))
+        )
     if kind is DocumentKind.ACTIVITY_STATEMENT:
         may_trade = _list_lines_that_may_trade(lines)
         begins_any = any(_begins_trade(line, kind) and not is_of_terms(line) for line in may_trade)
@@ -327,20 +340,29 @@ def _says_what_it_is(page: Sequence[TextLine], texts: Sequence[str]) -> bool:
     return any(kind_words.NO_TRADE_WORD.search(text) for text in texts)
 
 
-def _name_security(reading: TradeReading, lines: Sequence[ReadLine]) -> TradeReading:
+def _name_security(reading: TradeReading, isins: Sequence[str]) -> TradeReading:
     """A trade whose own lines name no security, in a document that names one only."""
-    found = list_isins(lines)
-    if reading.trade.isin is None and len(found) == 1:
-        return replace(reading, trade=replace(reading.trade, isin=found[0]))
+    if reading.trade.isin is None and len(isins) == 1:
+        return replace(reading, trade=replace(reading.trade, isin=isins[0]))
     return reading
 
 
-def _add_note_replaced(reading: TradeReading, lines: Sequence[ReadLine]) -> list[TradeReading]:
+def _makes_trades(readings: Sequence[TradeReading]) -> bool:
+    return bool(readings) and not any(reading.trade.is_cancellation for reading in readings)
+
+
+def _add_note_replaced(reading: TradeReading, lines: Sequence[ReadLine], replaced: ReplacedNote) -> list[TradeReading]:
     """With the trade of the note in whose place this one stands: that is taken back."""
-    number, own = find_note_replaced(lines), reading.trade.reference
-    if number is None or own is None or own == number:
-        return [reading]
-    return [reading, replace(reading, trade=build_cancellation(reading.trade, number))]
+    own = reading.trade.reference
+    if own is not None and own == replaced.number:
+        # The sentence that names the other note says no number of this one.
+        rest = [line for line in lines if line.index not in (replaced.line, replaced.line + 1)]
+        own = find_words(rest, Label.REFERENCE, REFERENCE)
+    made = replace(reading.trade, reference=own)
+    return [
+        replace(reading, trade=made),
+        replace(reading, trade=build_cancellation(made, replaced.number)),
+    ]
 
 
 def _name_dollar(reading: TradeReading, dollar: str | None) -> TradeReading:

@@ -67,6 +67,10 @@ class RowSide:
     place: SidePlace
 
 
+def is_side_alone(cell: str) -> bool:
+    return len(cell) <= _MAX_CELL and _ALONE.fullmatch(cell.strip()) is not None
+
+
 def find_row_side(line: ReadLine) -> RowSide:
     """None in one place where both sides stand in it."""
     found: dict[SidePlace, set[Direction]] = {}

@@ -1,9 +1,10 @@
 """A document whose trades are rows of a table, each with its day: a savings plan, a list of purchases."""
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Container, Iterator, Sequence
 from decimal import Decimal
-from itertools import islice
+from itertools import islice, product
+from typing import Any
 
 from ingestion.domain.trade import Direction, Trade
 from ingestion.extract.trades.candidates import gather_candidates
@@ -54,7 +55,11 @@ def read_row_trades(
     if not are_trades(rows) or all(side.direction is None for side in sides):
         return []
     has_costs = any(number.value for number in (*candidates.fees, *candidates.taxes, *candidates.interests))
-    return [_read_row(row, lines, shared, side, has_costs=has_costs) for row, side in zip(rows, sides, strict=True)]
+    isin = find_isin(lines)
+    return [
+        _read_row(row, lines, shared, side, isin=isin, has_costs=has_costs)
+        for row, side in zip(rows, sides, strict=True)
+    ]
 
 
 def _find_rows(lines: Sequence[ReadLine], columns: Columns, quantities: Collection[int]) -> list[ProductRow]:
@@ -90,6 +95,7 @@ def list_unread_rows(lines: Sequence[ReadLine], columns: Columns, trades: Sequen
     """The rows with a day that may be trades, by their side, by the head of their table or because they multiply, and
     that none of the trades is."""
     without_trades = list_lines_without_trades(lines)
+    marks = _list_marks(trades)
     return [
         line
         for line in lines
@@ -97,7 +103,7 @@ def list_unread_rows(lines: Sequence[ReadLine], columns: Columns, trades: Sequen
         and line.dates
         and len(line.text) <= _MAX_ROW
         and _may_be_row(line, columns)
-        and not any(_is_in_row(trade, line) for trade in trades)
+        and not _has_mark(line, marks)
     ]
 
 
@@ -109,11 +115,21 @@ def _may_be_row(line: ReadLine, columns: Columns) -> bool:
     return has_side or line.index in columns.rows or bool(find_product_rows([line]))
 
 
-def _is_in_row(trade: Trade, line: ReadLine) -> bool:
-    """By an amount, and by its quantity or its day: a trade may go on in the lines below."""
+def _list_marks(trades: Sequence[Trade]) -> set[tuple[Any, Any]]:
+    """What the row of a trade has: its quantity and an amount or the price, or its day and an amount, since a trade may
+    go on in the lines below, and many trades of a day have one price."""
+    marks: set[tuple[Any, Any]] = set()
+    for trade in trades:
+        amounts = {trade.gross_amount, trade.settled_amount}
+        marks |= {(trade.quantity, amount) for amount in (*amounts, trade.price)}
+        marks |= {(trade.trade_date, amount) for amount in amounts}
+    return marks
+
+
+def _has_mark(line: ReadLine, marks: Container[tuple[Any, Any]]) -> bool:
     printed = {value for number in line.numbers for value in number.readings}
-    is_of_trade = trade.quantity in printed or trade.trade_date in {found.date for found in line.dates}
-    return is_of_trade and bool({trade.gross_amount, trade.settled_amount, trade.price} & printed)
+    days = {found.date for found in line.dates}
+    return any(mark in marks for mark in product((*printed, *days), printed))
 
 
 def _drop_settlements(rows: Sequence[ProductRow], lines: Sequence[ReadLine]) -> list[ProductRow]:
@@ -134,8 +150,15 @@ def _has_settlement_day(row: ProductRow, lines: Sequence[ReadLine]) -> bool:
 
 
 def _read_row(
-    row: ProductRow, lines: Sequence[ReadLine], shared: SharedFacts, side: TradeSide, *, has_costs: bool
+    row: ProductRow,
+    lines: Sequence[ReadLine],
+    shared: SharedFacts,
+    side: TradeSide,
+    *,
+    isin: str | None,
+    has_costs: bool,
 ) -> TradeReading:
+    """`isin` is the one of the document, where it names one only."""
     amounts, is_settlement_proven = _find_amounts(row, shared, side.direction, has_costs=has_costs)
     days = find_row_days(row.line)
     trade = Trade(
@@ -144,7 +167,7 @@ def _read_row(
         settlement_date=days.settled,
         quantity=amounts.quantity,
         price=amounts.price_value,
-        isin=(isin := _find_row_isin(row, lines)),
+        isin=(isin := _find_row_isin(row) or isin),
         ticker=None if isin else _find_row_ticker(row),
         currency=_find_currency(row, amounts, lines, shared),
         settled_amount=amounts.settled,
@@ -231,8 +254,6 @@ def _find_section_currency(row: ProductRow, lines: Sequence[ReadLine]) -> str | 
     return None
 
 
-def _find_row_isin(row: ProductRow, lines: Sequence[ReadLine]) -> str | None:
-    """In the row itself, or in the document where that names one only."""
-    if (match := ISIN.search(row.line.text)) is not None and match[1] in list_isins([row.line]):
-        return match[1]
-    return find_isin(lines)
+def _find_row_isin(row: ProductRow) -> str | None:
+    match = ISIN.search(row.line.text)
+    return match[1] if match is not None and match[1] in list_isins([row.line]) else None

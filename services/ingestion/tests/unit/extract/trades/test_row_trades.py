@@ -1,6 +1,7 @@
 """Trades that are rows of a table, or an order that was filled in parts."""
 
 from decimal import Decimal
+from string import ascii_uppercase
 
 import pytest
 from note_texts import (
@@ -167,6 +168,14 @@ def test_a_number_in_a_name_and_a_single_share_leave_no_row_out() -> None:
 def test_a_row_that_may_be_a_trade_and_was_not_read_is_a_doubt(row: str) -> None:
     assert read(NAMES).doubts == ()
     assert read(NAMES + row).doubts == ("trades",)
+
+
+def test_rows_beyond_the_limit_are_a_doubt_where_all_have_one_price_and_one_day() -> None:
+    head = "Activity statement\nBase currency EUR\nSymbol  Trade date  Side  Quantity  Price  Amount EUR\n"
+    names = [f"{first}{second}" for first in ascii_uppercase for second in ascii_uppercase]
+    rows = [f"{name}  18 Sep 2026  Buy  {10 + i}  12.37  {(10 + i) * 12.37:,.2f}" for i, name in enumerate(names[:420])]
+    assert read(head + "\n".join(rows[:20])).doubts == ()
+    assert read(head + "\n".join(rows)).doubts == ("trades",)
 
 
 @pytest.mark.parametrize("written", ["{:02} Sep 2026", "{:02}.09.2026"])
