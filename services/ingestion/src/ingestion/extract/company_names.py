@@ -26,12 +26,18 @@ _IN_SENTENCE = re.compile(
 )
 _ADDRESS_BEHIND = re.compile(r",\s+(?:\d|sitz\b|hr[ab]\b|registered\b)", re.IGNORECASE)
 _SHORTEST_ALIKE = 5  # letters: fewer begin many names
+_LONG_WORD = 4
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "æ": "ae", "ø": "oe", "å": "aa"})
 
 
 def normalize_name(name: str) -> str:
     """The name without its legal form, for comparing: a footer may have it and the head not."""
     return re.sub(r"[^a-z0-9]", "", labels.COMPANY.sub("", name).lower())
+
+
+def list_long_words(name: str) -> set[str]:
+    words = re.findall(r"[^\W\d_]+", labels.COMPANY.sub("", name).lower())
+    return {word for word in words if len(word) >= _LONG_WORD}
 
 
 def begins_alike(name: str, domain: str) -> bool:
@@ -95,9 +101,10 @@ def _is_no_name(part: str) -> bool:
 
 
 def _cut_behind_legal_form(text: str) -> str:
-    behind = _BEHIND_NAME.search(text)
-    if behind and labels.COMPANY.search(text[: behind.start()].rstrip()):
-        text = text[: behind.start()].rstrip()
+    if behind := _BEHIND_NAME.search(text):
+        whole = text[: behind.start()].rstrip()
+        # `Muster S.L. inscrita`, `Muster Limited. Registered in England`
+        text = next((name for name in (whole, whole.rstrip(".")) if labels.COMPANY.search(name)), text)
     # `Muster Partnership LLP, 3 Mill Lane`: an address follows.
     match = _ADDRESS_BEHIND.search(text)
     return text[: match.start()] if match and labels.COMPANY.search(text[: match.start()]) else text

@@ -12,7 +12,7 @@ from itertools import product
 from ingestion.domain.trade import Direction
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import LabelPlace, ReadLine, find_label_places
-from ingestion.extract.trades.numbers import CURRENCIES, Number
+from ingestion.extract.trades.numbers import CURRENCIES, Number, compute_rounding
 
 _CENT = Decimal("0.02")
 _LEAST = Decimal("0.01")
@@ -252,7 +252,7 @@ def _list_readings(row: RowColumns, direction: Direction | None) -> Iterator[_Re
     for units, value in product(quantity.readings, price.readings):
         for gross, settled in pairs:
             deviation = abs(units * value - gross)
-            if units and deviation <= _CENT + gross / 2000:
+            if units and deviation <= _CENT + min(gross / 2000, compute_rounding(quantity, units, price, value)):
                 yield _Reading(units, value, gross, settled, deviation)
 
 

@@ -31,6 +31,8 @@ def _clean_cell(cell: str) -> str | None:
     rest = cell[start:].strip(_MARKS)
     if anchor is not None and _NAME.search(rest) is None:
         rest = cell[len(masked) - len(masked.lstrip()) :].strip(_MARKS)
+    if (taken_back := labels.CANCELLATION.match(rest)) is not None:
+        rest = rest[taken_back.end() :].strip(_MARKS)
     if _LETTERS.search(mask_codes(rest)) is None or _is_quantity(rest):
         return None
     return rest

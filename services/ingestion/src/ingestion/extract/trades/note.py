@@ -278,11 +278,16 @@ def _may_have_trades(
     )
     if _is_order_only(lines) or any(labels.FAILED_ORDER.search(text) for text in texts[:60]):
         return is_read and any(reading.is_settlement_proven for reading in readings)
-    if kind is not DocumentKind.ACTIVITY_STATEMENT and says_no_trade(page, lines, readings):
+    is_list = len(readings) >= _SEVERAL and all(reading.confidence >= _CERTAIN for reading in readings)
+    if kind is not DocumentKind.ACTIVITY_STATEMENT and not is_list and says_no_trade(page, lines, readings):
         return False
     begins_any = any(_begins_trade(line, kind) for line in lines)
     if kind is DocumentKind.BANK_NOTICE:
-        return tells_of_trade(lines) or (begins_any and (is_read or has_title(page, DocumentKind.CONTRACT_NOTE)))
+        return (
+            is_list
+            or tells_of_trade(lines)
+            or (begins_any and (is_read or has_title(page, DocumentKind.CONTRACT_NOTE)))
+        )
     if kind is DocumentKind.ACTIVITY_STATEMENT:
         may_trade = _list_lines_that_may_trade(lines)
         begins_any = any(_begins_trade(line, kind) and not is_of_terms(line) for line in may_trade)

@@ -12,7 +12,7 @@ from decimal import Decimal
 from itertools import combinations, islice, pairwise
 
 from ingestion.extract.trades.lines import ReadLine
-from ingestion.extract.trades.numbers import Number
+from ingestion.extract.trades.numbers import Number, compute_rounding
 
 _CENT = Decimal("0.02")
 _LEAST = Decimal("0.01")
@@ -128,7 +128,8 @@ def _multiply(line: ReadLine, pattern: Pattern, *, is_named: bool = False) -> Pr
                     continue
                 if abs(product - written) > _CENT and _is_cost_between(line, pattern, abs(product - written)):
                     return ProductRow(line, pattern, units, value, product.quantize(_LEAST))
-                if abs(product - written) <= _CENT + written / 2000:
+                rounding = compute_rounding(quantity, units, price, value)
+                if abs(product - written) <= _CENT + min(written / 2000, rounding):
                     return ProductRow(line, pattern, units, value, written)
     return None
 

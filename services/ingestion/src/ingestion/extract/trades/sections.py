@@ -33,6 +33,7 @@ class SectionKind(Enum):
     NO_TRADES = auto()
     ORDERS = auto()  # that were not executed, or not yet
     TAKEN_BACK = auto()  # trades that were cancelled
+    DOUBTED = auto()  # its heading speaks of income or costs, among other words
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +92,9 @@ def _read_heading(lines: Sequence[ReadLine], position: int, section: Section) ->
         return Section(SectionKind.NO_TRADES) if _stands_above_rows(lines, position) else _UNKNOWN
     if words.WITH_TRADES.fullmatch(text) is not None:
         return Section(SectionKind.TRADES, _find_side(text))
-    is_other = has_head or words.NAMES_INCOME.search(text) is not None
-    return _UNKNOWN if is_other or section.direction is not None else section
+    if words.NAMES_INCOME.search(text) is not None and _stands_above_rows(lines, position):
+        return Section(SectionKind.DOUBTED)
+    return _UNKNOWN if has_head or section.direction is not None else section
 
 
 def _find_side(text: str) -> Direction | None:

@@ -56,8 +56,10 @@ def _choose_side(
     is_taken_back = section.kind is SectionKind.TAKEN_BACK or not is_done
     if own.place >= SidePlace.BESIDE_VALUE:
         is_certain = own.place is SidePlace.IN_COLUMN or is_beside_enough
-        is_denied = section.direction not in (None, own.direction)
+        is_denied = any(other not in (None, own.direction) for other in (section.direction, sign))
         return TradeSide(own.direction, is_certain and not is_denied and not is_taken_back)
+    if section.kind is SectionKind.DOUBTED:
+        return TradeSide(None, is_certain=False)
     if section.direction is not None:
         return TradeSide(section.direction, is_certain=not is_taken_back)
     if own.direction is not None:

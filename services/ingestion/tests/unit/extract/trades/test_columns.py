@@ -118,3 +118,17 @@ Base currency EUR
     else:
         assert [trade.quantity for trade in found] == [50, 10]
         assert read(text).confidence < 0.9  # of which column it is, nothing says
+
+
+@pytest.mark.parametrize("settled", ["4.294,00", "4.291,00"])
+def test_a_net_amount_that_hides_a_small_cost_is_no_gross_amount(settled: str) -> None:
+    text = NET_ONLY.replace("  Gebühr EUR", "").replace("2,00  4.294,00", settled).replace("2,50  1.829,10", "1.831,60")
+    assert read(text.replace(settled, "4.292,00")).confidence >= 0.9
+    assert read(text).confidence < 0.9
+
+
+def test_a_price_that_was_rounded_to_cents_may_be_off_by_half_a_cent_for_each_share() -> None:
+    text = (
+        NET_ONLY.replace("  Gebühr EUR", "").replace("2,00  4.294,00", "4.292,08").replace("2,50  1.829,10", "1.831,60")
+    )
+    assert read(text).confidence >= 0.9

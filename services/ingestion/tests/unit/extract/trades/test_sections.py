@@ -174,3 +174,43 @@ Date  Symbol  Quantity  Price (p)  Amount GBP
 """
     assert read(text.format(heading="September")).has_trades
     assert not read(text.format(heading="Dividends")).has_trades
+
+
+@pytest.mark.parametrize("heading", ["Income distributions", "Ertragsausschüttungen und Zinsen", "Interim dividends"])
+def test_below_a_heading_that_speaks_of_income_a_row_does_not_go_the_way_of_the_document(heading: str) -> None:
+    text = f"""
+Transaction confirmation
+You purchased
+Trade date  Fund  ISIN  Units  Price  Amount GBP
+02 Sep 2026  ALPHA FUND  GB00BN7SWP63  20.000  2.1460  42.92
+09 Sep 2026  BETA FUND  GB0007980591  15.000  1.7124  25.69
+{heading}
+15 Sep 2026  GAMMA FUND  IE00B4L5Y983  50.000  0.8500  42.50
+"""
+    assert [found.trade.direction for found in read(text).trades][:2] == ["buy", "buy"]
+    assert not [found for found in read(text).trades[2:] if found.trade.direction is not None]
+
+
+@pytest.mark.parametrize("side", ["Sparplan Kauf", "Entnahmeplan Verkauf"])
+def test_rows_that_are_trades_are_not_skipped_for_a_section_of_income(side: str) -> None:
+    text = f"""
+{side} ISIN DE0008404005
+Handelstag  Anteile  Preis  Betrag
+05.01.2026  2,125  20,50  43,56 EUR
+05.02.2026  2,075  21,00  43,58 EUR
+Ausschüttungen
+06.02.2026  10,000  0,50  5,00 EUR
+"""
+    assert [str(found.trade.quantity) for found in read(text).trades] == ["2.125", "2.075"]
+
+
+def test_a_side_that_the_sign_of_the_quantity_denies_is_not_certain() -> None:
+    text = """
+Activity statement
+Base currency USD
+Symbol  Trade date  Side  Quantity  Price  Proceeds
+SAP  2026-01-06  BUY  {}50  240.15  12,007.50
+NVDA  2026-01-06  SELL  -10  149.20  1,492.00
+"""
+    assert [found.confidence >= 0.9 for found in read(text.format("")).trades] == [True, True]
+    assert [found.confidence >= 0.9 for found in read(text.format("-")).trades] == [False, True]
