@@ -6,7 +6,7 @@ from importlib.resources import files
 
 from ingestion.domain.transcript import TextCell, TextLine
 from ingestion.extract import labels
-from ingestion.extract.company_names import parse_name
+from ingestion.extract.company_names import list_long_words, parse_name
 from ingestion.extract.customer_cells import is_buyer_cell
 from ingestion.extract.page_blocks import find_cell, list_block
 from ingestion.extract.tax_ids import find_tax_ids
@@ -165,19 +165,19 @@ def has_only_numbers(below: Sequence[TextCell]) -> bool:
 
 
 def heads_its_block(page: Sequence[TextLine], index: int, cell: TextCell, name: str) -> bool:
-    """Whether the first line of a block is its name: not if it may be a slogan over one.
+    """Whether a name is that of its block: not if another one stands over it, nor if it may be a slogan over one.
 
     `Farbe Und Form` over `Malerbetrieb Kunz` may be either; `Lucía Ferrer` over `Diseño gráfico` is what it seems.
     """
-    if labels.COMPANY.search(name):
-        return True
     above = next(list_block(page, index, cell, -1), None)
-    if above is not None and not labels.BARE_DOCUMENT.match(above[1].text):
-        return False
+    is_below_title = above is None or labels.BARE_DOCUMENT.match(above[1].text) is not None
+    other = None if is_below_title or above is None else parse_name(above[1].text)
+    if labels.COMPANY.search(name):
+        return other is None or not _count_capitals(other) or bool(list_long_words(name) & list_long_words(other))
     below = next(list_block(page, index, cell, 1), None)
-    other = None if below is None or re.search(r"\d", below[1].text) else parse_name(below[1].text)
-    ours, theirs = _count_capitals(name), _count_capitals(other or "")
-    return ours > theirs and theirs < 2  # two words may be a name themselves
+    next_name = None if below is None or re.search(r"\d", below[1].text) else parse_name(below[1].text)
+    ours, theirs = _count_capitals(name), _count_capitals(next_name or "")
+    return is_below_title and ours > theirs and theirs < 2  # two words may be a name themselves
 
 
 def _count_capitals(name: str) -> int:

@@ -24,6 +24,7 @@ from ingestion.extract.other_titles import (
     find_other_title,
     list_titles,
 )
+from ingestion.extract.page_head import limit_to_head
 from ingestion.extract.payee_numbers import find_iban, find_vat_id
 from ingestion.extract.supplier import find_supplier_name
 from ingestion.extract.tax_ids import find_tax_ids
@@ -68,7 +69,7 @@ def is_invoice(transcript: Transcript) -> bool:
     page = limit_lines(transcript)
     if is_from_bank(page):
         return False
-    titles = list(list_titles(page[: max(12, len(page) // 3)]))
+    titles = list(list_titles(limit_to_head(page)))
     is_named = any(map(labels.OWN_INVOICE.match, titles))
     if (other := find_other_title(page)) is not None:
         return is_named or begins_again_as_invoice(page) or (other is not OtherTitle.PROFORMA and _asks_for_tax(page))
@@ -122,7 +123,7 @@ def _find_beginning(lines: Sequence[TextLine]) -> int:
 
 
 def _determine_kind(page: Sequence[TextLine], invoice: Invoice) -> str:
-    head = [cell.text for line in page[: max(12, len(page) // 3)] for cell in line.cells]
+    head = [cell.text for line in limit_to_head(page) for cell in line.cells]
     if any(labels.CORRECTION_WORD.search(text) for text in head):
         return CORRECTED_INVOICE
     if any(labels.HEADLINE.match(text) and labels.CREDIT_WORD.search(text) for text in head):

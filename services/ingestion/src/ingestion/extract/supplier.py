@@ -130,11 +130,12 @@ def _add_customer(names: _Names, lines: Sequence[TextLine], index: int, number: 
 
 
 def _look_over(lines: Sequence[TextLine]) -> _Page:
-    upper = [line for line in lines if line.page == lines[0].page and line.top < _UPPER_PART]
+    foot = int(len(lines) * marks.FOOT)
+    upper = [line for line in lines[:foot] if line.page == lines[0].page and line.top < _UPPER_PART]
     return _Page(
         lines,
         marks.find_domains(lines),
-        marks.find_domains(lines[int(len(lines) * marks.FOOT) :]),
+        marks.find_domains(lines[foot:]),
         marks.find_domains(upper, only_mail=True),
         max((line.page for line in lines), default=0),
         median(line.height for line in lines) if lines else 0.0,
@@ -153,18 +154,20 @@ def _add_name(names: _Names, page: _Page, index: int, number: int) -> None:
     lines, line = page.lines, page.lines[index]
     name = parse_name(_join_wrapped_name(lines, index, number))
     sender = find_sender(line, number)
+    is_over_window = sender is not None and stands_over_window(lines, index, number)
     if name and is_third_party(line, number, name):
         return
     if name and not is_below_sender_line(lines, index, number) and not _is_street(lines, index, number):
         candidate = names.get_candidate(name)
         candidate.rows.add(index)
         _score_name(candidate, page, index, number)
-        if sender is None and not _is_street_or_row(candidate, line):
+        # The line over a window is one sign; a letter head may be one line too.
+        if not is_over_window and not _is_street_or_row(candidate, line):
             _add_own_signs(candidate, page, index, number)
     if sender:
         candidate = names.get_candidate(sender)
         candidate.add(Sign.ADDRESS, 4.0)
-        if stands_over_window(lines, index, number):
+        if is_over_window:
             candidate.add(Sign.SENDER_LINE)
         elif page.is_in_foot(index):
             candidate.add(Sign.IMPRINT)
@@ -233,13 +236,13 @@ def _add_signs_of_head(candidate: Candidate, page: _Page, index: int, number: in
     candidate.add(Sign.UPPER)
     if any(map(marks.is_own_number, own)):
         candidate.add(Sign.OWN_NUMBER)
+    if marks.heads_its_block(page.lines, index, cell, name):
+        candidate.add(Sign.HEADS_BLOCK)
     if line.top >= _LETTER_HEAD:
         return
     candidate.add(Sign.LETTER_HEAD)
     if any(map(marks.tells_of_seller, own)):
         candidate.add(Sign.CONTACT)
-    if marks.heads_its_block(page.lines, index, cell, name):
-        candidate.add(Sign.HEADS_BLOCK)
     if marks.has_only_numbers(own[1:]):
         candidate.add(Sign.NO_ADDRESS)
 

@@ -76,8 +76,8 @@ _CERTAIN = tuple(
             {Sign.LETTER_HEAD, Sign.OWN_NUMBER, Sign.HEADS_BLOCK, Sign.OTHER_CUSTOMER},
             {Sign.LETTER_HEAD, Sign.OWN_NUMBER, Sign.HEADS_BLOCK, Sign.NO_ADDRESS},
             {Sign.LETTER_HEAD, Sign.OWN_NUMBER, Sign.MAIL},
-            {Sign.UPPER, Sign.COMPANY, Sign.OWN_NUMBER, Sign.OTHER_CUSTOMER},
-            {Sign.TOP, Sign.COMPANY, Sign.OTHER_CUSTOMER},
+            {Sign.UPPER, Sign.COMPANY, Sign.HEADS_BLOCK, Sign.OWN_NUMBER, Sign.OTHER_CUSTOMER},
+            {Sign.TOP, Sign.COMPANY, Sign.HEADS_BLOCK, Sign.OTHER_CUSTOMER},
             # A till prints whose it is first; whose bill it is may follow.
             *({Sign.TILL, Sign.TOP, Sign.COMPANY, other} for other in _FIRST_AT_TILL),
             # Whose head is a picture: it is paid, or written to, and has the page's one tax number.

@@ -290,7 +290,7 @@ async def test_each_filter_has_an_index_that_begins_with_the_tenant(pool: asyncp
             await conn.execute(statement)
         await conn.execute("set local enable_seqscan = off")  # so few words are read faster from the table itself
         conditions = build_conditions("acme", DocumentFilter(status="completed"), before=None)
-        values = [*conditions.values, "'a:acme/10000'", [10 << 56], NEWEST, 100]
+        values = [*conditions.values, "'a:acme/10000'", [10 << 56], NEWEST, 100, 1 << 10]
         plan = "\n".join(row[0] for row in await conn.fetch(f"explain {build_step(conditions)}", *values))
         assert "document_words_by_place" in plan, plan
         assert "Seq Scan" not in plan, plan

@@ -21,6 +21,7 @@ _MIN_HEADS = 4  # cells or labels of a line from which on it is the head of a ta
 _LABELS_OF_SHORT_HEAD = 2
 _WORDS_OF_SHORT_HEAD = 8
 _MAX_NUMBERS = 40  # of a line
+_MIN_HEADS_AROUND_NAME = 3
 _MAX_ROWS_BELOW = 6  # of a table's head and its first row
 _MAX_ROWS_BELOW_HEADS = 2  # where columns are lost
 
@@ -288,6 +289,8 @@ def _list_numbers_below(lines: Sequence[ReadLine], line: ReadLine, place: LabelP
         for row in below:
             if len(row.numbers) == len(heads):
                 return [row.numbers[heads.index(place)]] if place in heads else []
+            if place in heads and (found := _find_around_name(line, place, heads, row)) is not None:
+                return [found]
         has_columns = len(line.source.cells) >= len(heads)
         return _list_column(line, place, below) if has_columns else _list_by_ends(line, place, heads, below)
     is_alone = not re.search(r"\w", list_words_behind(line, place))
@@ -296,9 +299,30 @@ def _list_numbers_below(lines: Sequence[ReadLine], line: ReadLine, place: LabelP
     return list(below[0].numbers)
 
 
+def _find_around_name(line: ReadLine, place: LabelPlace, heads: Sequence[LabelPlace], row: ReadLine) -> Number | None:
+    """`Quantity  Security  Price  Amount` over `132.00 Ordinary Shares 1p 752.896 993.82`: the name has numbers too."""
+    names = [other for other in line.labels if other.label is Label.NAME]
+    if len(names) != 1 or len(row.numbers) <= len(heads) or row.numbers[0].start > 0:
+        return None
+    in_front = [head for head in heads if head.start < names[0].start]
+    position = heads.index(place)
+    if len(in_front) != 1 or in_front[0].label is not Label.QUANTITY or len(heads) < _MIN_HEADS_AROUND_NAME:
+        return None
+    return row.numbers[0] if position == 0 else row.numbers[position - len(heads)]
+
+
 def _has_labels_of_its_own(row: ReadLine, label: Label) -> bool:
     """Whether the amounts of a row are what its own labels say: then they are nothing that stands above."""
-    return any(own.label in _NUMERIC and own.label is not label and list_numbers_behind(row, own) for own in row.labels)
+    return any(
+        own.label in _NUMERIC and own.label is not label and not _is_unit(row, own) and list_numbers_behind(row, own)
+        for own in row.labels
+    )
+
+
+def _is_unit(row: ReadLine, own: LabelPlace) -> bool:
+    """`132.00 Ordinary Shares 1p`: what the row begins with is counted in them."""
+    is_counted = own.label is Label.QUANTITY and bool(row.numbers) and row.numbers[0].start == 0
+    return is_counted and not row.text[own.end :].lstrip().startswith(":")
 
 
 def _list_column(line: ReadLine, place: LabelPlace, below: Sequence[ReadLine]) -> list[Number]:

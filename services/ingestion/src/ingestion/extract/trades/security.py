@@ -82,13 +82,16 @@ def find_wkn(lines: Sequence[ReadLine]) -> str | None:
 
 
 def _find_wkn_behind(lines: Sequence[ReadLine]) -> str | None:
-    for line, place in list_places(lines, Label.WKN):
-        words = list_words_behind(line, place)
-        if (match := _WKN.match(words)) is not None:
+    """A Swiss number only where the note has no other one: it is no German number, which others know a security by."""
+    places = list(list_places(lines, Label.WKN))
+    swiss = [(line, place) for line, place in places if line.text[place.start : place.end].lower().startswith("valor")]
+    for line, place in places:
+        if (line, place) not in swiss and (match := _WKN.match(list_words_behind(line, place))) is not None:
             return match[0]
-        is_swiss = line.text[place.start : place.end].lower().startswith("valor")
-        if is_swiss and (match := _VALOR.match(words)) is not None:
-            return re.sub(r"\D", "", match[0])
+    for line, place in swiss:
+        words = list_words_behind(line, place)
+        if (match := _WKN.match(words) or _VALOR.match(words)) is not None:
+            return re.sub(r"\W", "", match[0])
     return None
 
 
@@ -279,6 +282,22 @@ _SAID_NAME = re.compile(
 REFERENCE = re.compile(r"(?:[A-Z]{1,3}\s)?(?=[\w./-]*\d)[\w./-]{3,40}")
 # Its blanks are none of the number: one note has `4471 0029 18` and the next one `4471002918`.
 _ACCOUNT = re.compile(r"(?=[\w./-]*\d)[\w./-]{2,40}(?:[ ]\d{1,7}(?![\w.,/:-])){0,8}(?:[ ][A-Z](?![\w.,/:-]))?")
+
+
+_UUID = re.compile(r"(?<![\w-])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![\w-])")
+_LINES_TO_UUID = 2
+
+
+def find_reference(lines: Sequence[ReadLine]) -> str | None:
+    """Behind its label; a UUID also below a label that stands alone, whatever the letter head has beside it."""
+    if (found := find_words(lines, Label.REFERENCE, REFERENCE)) is not None:
+        return found
+    for line, place in list_places(lines, Label.REFERENCE):
+        position = line.index - lines[0].index
+        below = lines[position + 1 : position + 1 + _LINES_TO_UUID] if not list_words_behind(line, place) else ()
+        if match := next((match for row in below if (match := _UUID.search(row.text))), None):
+            return match[0]
+    return None
 
 
 def find_words(lines: Sequence[ReadLine], label: Label, pattern: re.Pattern[str]) -> str | None:

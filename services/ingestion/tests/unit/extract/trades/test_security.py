@@ -191,6 +191,26 @@ def test_the_day_and_the_side_in_front_of_a_name_are_none_of_it(front: str) -> N
     assert read_only(text)["security_name"] == "KERGUEN MARITIME 4,20% 2031"
 
 
+def test_the_number_of_another_country_is_none_of_a_security_that_has_its_own() -> None:
+    text = GERMAN.replace("Bezeichnung WKN ISIN\nALLIANZ SE NA O.N. 840400 DE", "ISIN DE")
+    text += "Valorennummer 23159222\n{}"
+    assert read_only(text.format("Wertpapierkennnummer 840400"))["wkn"] == "840400"
+    text = text.replace("DE0008404005", "DK0060534915")
+    assert read_only(text.format("Wertpapierkennnummer A1XA8R"))["wkn"] == "A1XA8R"
+    assert read_only(text.format(""))["wkn"] == "23159222"
+
+
+@pytest.mark.parametrize("line", ["Transaktion 61327806-0002", "Handelsreferenz: 61327806-0002"])
+def test_the_number_of_a_transaction_is_its_reference(line: str) -> None:
+    assert read_only(f"{GERMAN}{line}")["reference"] == "61327806-0002"
+
+
+def test_a_uuid_below_the_label_of_a_reference_is_one() -> None:
+    number = "47ca082b-7818-45d4-9dda-8cb2d1174086"
+    assert read_only(f"Abrechnungsnummer\nErika Muster {number}\n{GERMAN}")["reference"] == number
+    assert read_only(f"Dokument\nErika Muster {number}\n{GERMAN}")["reference"] is None
+
+
 @pytest.mark.parametrize(
     "row",
     [
