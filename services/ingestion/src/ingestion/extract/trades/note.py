@@ -58,8 +58,8 @@ from ingestion.extract.trades.taken_back import ReplacedNote, build_cancellation
 from ingestion.extract.trades.trade import SharedFacts, TradeReading, read_trade
 from mailroom_common.parser import JSON
 
-TRADE_READER = "trade-rules/4"
-OCR_TRADE_READER = "ocr+trade-rules/4"
+TRADE_READER = "trade-rules/5"
+OCR_TRADE_READER = "ocr+trade-rules/5"
 
 _SEVERAL = 2  # trades that hold together by themselves
 _CERTAIN = 0.9
