@@ -353,23 +353,25 @@ BUYER = match_any(
     r"\bbill(?:ed|ing)?\s+(?:to|address)\b",
     r"\bship(?:ped|ping)?\s+(?:to|address)\b",
     r"\bsold\s+to\b",
-    r"\binvoice\s+(?:to|address)\b",
+    r"\binvoiced?\s+(?:to|address)\b",
+    # `Factura a nombre de` and `Rechnung an der Kasse bezahlt` go on.
+    r"^\W*(?:rechnung|factuur|facture|factura|fattura|fatura|faktura|invoice)\s+(?:an|aan|à|a|dla|til|till|for)\s*(?::|\W*$)",
     r"\bdelivery\s+address\b",
     r"\b(?:customer|client|buyer|recipient)\b",
     r"\byour\b",
     r"^\W*(?:to|an|à|aan|para|til|till|dla|pro)\s?:?\W*$",
-    r"\b(?:kunden?|käufer|empfänger|rechnungsempfänger|warenempfänger|auftraggeber)\b",
+    r"\b(?:kunden?|käufer|empfänger|rechnungsempfänger|warenempfänger|auftraggeber|leistungsempfänger|besteller)\b",
     r"\b(?:liefer|rechnungs)(?:adresse|anschrift)\b",
     r"\bihre?\b",
     r"\b(?:acheteur|destinataire|votre)\b",
     # How letters address whom they are for.
     r"^\W*(?:spett(?:\.le|abile)|egregi[oa]|gentile)\b|^\W*exm[oa]\b|^\W*v/|\bvoss[oa]\b",
     r"\badresse\s+de\s+(?:livraison|facturation)\b",
-    r"\bfacturé\s+à\b",
-    r"\b(?:klant|koper|afnemer|factuuradres|afleveradres|uw)\b",
+    r"\b(?:facturée?|facturer|adressée?)\s+à\b",
+    r"\b(?:klant|klient|koper|afnemer|opdrachtgever|factuuradres|afleveradres|uw)\b",
     r"\b(?:nabywca|odbiorca|kupujący|płatnik)\b",
-    r"\b(?:cliente|destinatari[oa]|comprador|adquirente|committente|cessionario)\b|\b(?:facturar|faturar)\s+a\b",
-    r"\b(?:odběratel|zákazník|kupující|příjemce|køber|kund|köpare)\b",
+    r"\b(?:cliente|destinatari[oa]|comprador|adquirente|committente|cessionario)\b|\b(?:factura(?:r|do)|fatura(?:r|do)|fattura(?:re|to))\s+a\b|\bacquirente\b",
+    r"\b(?:odběratel|zákazník|kupující|příjemce|køber|kund|köpare|faktura(?:adresse?|adress|mottagare|modtager))\b|\bfakturer(?:as\s+till|es\s+til)\b",
 )
 
 COMPANY = re.compile(
