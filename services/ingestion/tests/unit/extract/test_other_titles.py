@@ -40,7 +40,7 @@ def test_what_a_delay_costs_is_asked_for_by_no_invoice() -> None:
     rows = ["Kowal Sp. z o.o.", "Faktura nr   Kwota", "FV 77/03/2026   4 920,00 zł", "Odsetki ustawowe   88,12 zł"]
     total = "Razem do zapłaty: 5 008,12 zł"
     assert read_invoice(Transcript.from_rows(["Kowal", "Pismo", "", *rows[2:], total]))[0].total_gross is None
-    assert read_invoice(Transcript.from_rows(["Faktura nr 7/2026", *rows[2:], total]))[0].total_gross is not None
+    assert read_invoice(Transcript.from_rows(["Faktura nr 7/2026", *rows[2:], total]))[0].amount_due is not None
 
 
 def test_a_row_of_a_statement_names_an_invoice_and_is_no_title() -> None:
