@@ -11,6 +11,7 @@ ROOT = Path(__file__).parents[2]
 # What follows a record through several modules, or a whole process, is named for what it shows.
 WHOLE_FLOW_TESTS = (
     "sandbox/tests/unit/provider_doubles/test_sample_mails.py",
+    "services/ingestion/tests/unit/adapters/test_mutated_pdfs.py",
     "services/subscription-manager/tests/integration/test_connections.py",
     "services/subscription-manager/tests/integration/test_manager_process.py",
     "services/sync-engine/tests/integration/test_backstop_contract.py",

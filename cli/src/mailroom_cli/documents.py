@@ -24,7 +24,8 @@ Filters = Annotated[
         "--filter",
         "-f",
         help="NAME=VALUE of GET /documents: status, reason, supplier, number, text, amount_from, amount_to, "
-        "currency, issued_from, issued_to, document_type, profile, possible_duplicate. Each may be given once.",
+        "currency, issued_from, issued_to, document_type, profile, possible_duplicate. Each may be given once; a value "
+        "that nothing can match is refused with those that there are.",
     ),
 ]
 OnlySource = Annotated[
@@ -116,7 +117,7 @@ def list_documents(filters: Filters = None, source: OnlySource = None, as_json: 
 
 @app.command("show", epilog=_SHOW_EXAMPLES)
 def show_document(document_id: DocumentId, history: Annotated[bool, typer.Option("--history")] = False) -> None:
-    """Show a document as JSON; with --history its versions and what was decided about it."""
+    """Show a document as JSON; with --history its versions, what was decided, and what another reading came to."""
     path = f"/documents/{quote_segment(document_id)}"
     with open_site_api() as api:
         print_json(api.list_items(f"{path}/history") if history else api.call("GET", path))

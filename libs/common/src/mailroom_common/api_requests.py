@@ -1,7 +1,7 @@
 """What the routes of our APIs refuse alike: parameters that they do not have, and ids that are none."""
 
 from collections.abc import Iterator
-from typing import Annotated
+from typing import Annotated, Any, Protocol, TypeVar
 from uuid import UUID
 
 from fastapi import Path, Query, Request
@@ -12,6 +12,30 @@ from mailroom_common.web import HTTPProblem
 
 DocSourceId = Annotated[UUID, Path(description="Id of the doc source.")]
 DocSourceFilter = Annotated[UUID | None, Query(description="Only of this doc source.")]
+
+
+class Comparable(Protocol):
+    def __gt__(self, other: Any, /) -> bool: ...  # Any: of the same type
+
+
+Bound = TypeVar("Bound", bound=Comparable)
+
+
+def refuse_value(name: str, wanted: str, *, place: str = "query") -> HTTPProblem:
+    """422 as a value gets it that has not the form of its parameter: `wanted` says what is accepted."""
+    return HTTPProblem(422, "The request is not valid", errors=[{"loc": [place, name], "msg": wanted}])
+
+
+def require_range(
+    first_name: str, first: Bound | None, last_name: str, last: Bound | None, *, place: str = "query"
+) -> None:
+    """A range that ends before it begins would list nothing, as if there were nothing.
+
+    Raises:
+        HTTPProblem: 422, which names both parameters.
+    """
+    if first is not None and last is not None and first > last:
+        raise refuse_value(first_name, f"it must not be beyond {last_name}: give the lower end here", place=place)
 
 
 async def refuse_unknown_parameters(request: Request) -> None:

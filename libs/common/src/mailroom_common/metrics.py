@@ -172,7 +172,8 @@ GATEWAY_KEY_FETCHES = Counter(
 BLOB_DELETIONS_FAILED = Counter(
     "mailroom_blob_deletions_failed_total",
     "Blobs that the store did not delete: of an upload that was cut off (`upload`; tried again a day later), or of an "
-    "attachment whose content is kept elsewhere (`duplicate`; tried again only if its record comes again).",
+    "attachment whose content is kept elsewhere (`duplicate`: or did not give to be compared; tried again an hour "
+    "later and then daily).",
     ["kind"],
 )
 
@@ -189,6 +190,13 @@ PARSER_CONFINEMENT = Gauge(
 )
 
 # ingestion
+INGESTION_BLOBS_UNDELETED = Gauge(
+    "mailroom_ingestion_blobs_undeleted",
+    "Blobs that the store was to delete and has not yet, by kind: `upload` (one that was cut off), `duplicate` (an "
+    "attachment whose content is kept elsewhere; those recorded at this moment too). It grows under a retention lock. "
+    "Each worker counts all of them once an hour, up to 100,000.",
+    ["kind"],
+)
 INGESTION_ATTACHMENTS_RECORDED = Counter(
     "mailroom_ingestion_attachments_recorded_total",
     "Records of attachments: a new `document`, a `duplicate` whose content was known in its doc source; of a replay: "

@@ -23,7 +23,7 @@ from ingestion.ports.housekeeping import (
 from ingestion.ports.leases import DocumentLeases
 from mailroom_common.errors import Retryable
 from mailroom_common.logs import get_logger
-from mailroom_common.metrics import INGESTION_BACKLOG_AGE_S
+from mailroom_common.metrics import INGESTION_BACKLOG_AGE_S, INGESTION_BLOBS_UNDELETED
 from mailroom_common.retries import backoff_s, wait_for_event
 
 log = get_logger()
@@ -178,6 +178,7 @@ async def run_blob_sweep(sweep: BlobSweep, stopping: asyncio.Event) -> None:
                 if swept is None:
                     break
                 failed_in_a_row = failed_in_a_row + 1 if swept is SweptBlob.POSTPONED else 0
+            INGESTION_BLOBS_UNDELETED.labels(sweep.kind).set(await sweep.count_undeleted())
         except Retryable as error:
             # Postgres is away; the next round deletes what this one did not.
             log.warning("blob_sweep_deferred", reason=str(error))

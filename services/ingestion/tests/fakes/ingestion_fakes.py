@@ -129,6 +129,7 @@ class FakeLeases:
     failing_renewals: int = 0
     renewed_thrice: asyncio.Event = field(default_factory=asyncio.Event)
     finished: list[tuple[DocumentLease, DocumentOutcome]] = field(default_factory=list)
+    failed: DocumentOutcome | None = None
     releases: list[tuple[DocumentLease, datetime, str, bool]] = field(default_factory=list)
     reserved: list[str] = field(default_factory=list)
     paths: dict[DocumentId, str] = field(default_factory=dict)
@@ -145,7 +146,10 @@ class FakeLeases:
             raise Unavailable("Postgres")
         return not self.is_lost
 
-    async def finish_document(self, lease: DocumentLease, outcome: DocumentOutcome) -> DocumentOutcome | None:
+    async def finish_document(
+        self, lease: DocumentLease, outcome: DocumentOutcome, *, failed: DocumentOutcome | None = None
+    ) -> DocumentOutcome | None:
+        self.failed = failed
         if not self.is_lost:
             self.finished.append((lease, outcome))
         return None if self.is_lost else outcome

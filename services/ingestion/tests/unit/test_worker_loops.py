@@ -270,11 +270,16 @@ async def test_backlog_stays_as_reported_while_postgres_is_away() -> None:
     assert await report_backlog(Unavailable("away"), None) == (90.0, 0.0)
 
 
-async def test_a_store_that_deletes_no_upload_is_not_asked_for_each() -> None:
+async def test_a_store_that_deletes_no_upload_is_not_asked_for_each_and_a_metric_says_how_many_are_left() -> None:
     stopping, sweeps = asyncio.Event(), [SweptBlob.POSTPONED] * 9 + [SweptBlob.DELETED] + [None]
     asked = 0
 
     class Uploads:
+        kind = "upload"
+
+        async def count_undeleted(self) -> int:
+            return 100 - asked
+
         async def sweep_blob(self) -> SweptBlob | None:
             nonlocal asked
             asked += 1
@@ -287,3 +292,4 @@ async def test_a_store_that_deletes_no_upload_is_not_asked_for_each() -> None:
         await sweeping
         stopping.clear()
     assert asked == 11 + 10
+    assert REGISTRY.get_sample_value("mailroom_ingestion_blobs_undeleted", {"kind": "upload"}) == 79

@@ -40,13 +40,15 @@ async def keep_current_version(conn: DatabaseSession, document_id: str) -> None:
     await conn.execute(_KEEP_CURRENT, document_id)
 
 
-async def keep_proposal(conn: DatabaseSession, document: Any, reading: DocumentOutcome) -> None:
-    """Keep a reading beside the decision that stands, unless it says what the newest one did. Under the lock of the
-    document's row."""
+async def keep_proposal(conn: DatabaseSession, document: Any, reading: DocumentOutcome) -> bool:
+    """Keep a reading beside the decision that stands. False where it says what the newest one did, or nothing. Under
+    the lock of the document's row."""
     newest = await find_newest_reading(conn, document["document_id"])
     reading_alone = replace(reading, archive_path=None)
-    if reading.is_reading and (newest is None or not is_same_reading(reading_alone, newest)):
+    is_new = reading.is_reading and (newest is None or not is_same_reading(reading_alone, newest))
+    if is_new:
         await _insert_entry(conn, document, HistoryKind.PROPOSED, reading)
+    return is_new
 
 
 async def insert_decision(conn: DatabaseSession, document: Any, decision: Decision, review: Review) -> None:

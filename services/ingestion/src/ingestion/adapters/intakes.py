@@ -62,6 +62,7 @@ _CLAIM_DUPLICATE = """
         order by next_attempt_at limit 1 for update skip locked)
     returning attachment_id
 """
+_COUNT_DUPLICATES = "select count(*) from (select from ingestion.undeleted_duplicate limit $1) as counted"
 _FIND_DUPLICATE = """
     select attachment_id, intake.tenant_id, intake.doc_source_id, content_sha256, uploaded_blob_key as key,
            blob_key as kept_key
@@ -84,6 +85,11 @@ class PgIntakeStore:
     async def forget_duplicate(self, attachment_id: str) -> None:
         async with acquire_session(self._pool) as conn:
             await conn.execute(_FORGET_DUPLICATE, attachment_id)
+
+    async def count_duplicates(self, *, up_to: int) -> int:
+        async with acquire_session(self._pool) as conn:
+            count: int = await conn.fetchval(_COUNT_DUPLICATES, up_to)
+            return count
 
     async def record_attachment(self, stored: AttachmentStored, lane: Lane = Lane.LIVE) -> DuplicateBlob | None:
         attachment = build_attachment(stored)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID, uuid4
 
 import asyncpg
@@ -16,7 +17,8 @@ from ingestion.adapters.document_results import append_results
 from ingestion.adapters.document_rows import read_attachment, read_outcome
 from ingestion.adapters.rereads import request_reread
 from ingestion.adapters.supplier_accounts import check_supplier_account
-from ingestion.adapters.trade_ledger import check_summed_trades, record_trades
+from ingestion.adapters.trade_checks import check_ledger
+from ingestion.adapters.trade_ledger import record_trades
 from ingestion.domain.archive import is_archived
 from ingestion.domain.document import (
     FINAL_STATUSES,
@@ -25,6 +27,7 @@ from ingestion.domain.document import (
     DocumentOutcome,
 )
 from ingestion.domain.lanes import Lane
+from ingestion.domain.reread import RereadEnding, describe_reread
 from ingestion.domain.routing import SETTLED_BY_EARLIER
 from ingestion.ports.events import Channel
 from mailroom_common.events import Profile, ResultStatus
@@ -72,6 +75,7 @@ _FINISH = """
     set status = $2, skip_reason = $3, review_reason = $4, document_type = $5, extraction = $6, confidence = $7,
         reader = $8, archive_path = $9, is_archive_path_reserved = false, lease_token = null, next_attempt_at = null,
         is_resting = false, retry_cause = null, result_number = result_number + $10,
+        last_reread = $12::jsonb || jsonb_build_object('recorded_at', now()),
         updated_at = case when $11 then now() else updated_at end
     where document_id = $1
     returning *
@@ -172,7 +176,9 @@ class PgDocumentLeases:
         async with acquire_session(self._pool) as conn:
             return await conn.fetchval(_RENEW, lease.document_id, lease.token, self._duration) is not None
 
-    async def finish_document(self, lease: DocumentLease, outcome: DocumentOutcome) -> DocumentOutcome | None:
+    async def finish_document(
+        self, lease: DocumentLease, outcome: DocumentOutcome, *, failed: DocumentOutcome | None = None
+    ) -> DocumentOutcome | None:
         async with open_transaction(self._pool) as conn:
             # Locked before the intakes are read: a duplicate that is recorded meanwhile waits for the lock, and then
             # finds the document final and emits its own result. So no attachment is left without one.
@@ -181,17 +187,12 @@ class PgDocumentLeases:
                 return None
             # As it is now: a person may have decided since the claim.
             former = read_outcome(held) if ResultStatus(held["status"]) in FINAL_STATUSES else None
-            is_same = former is not None and replace(outcome, archive_path=former.archive_path) == former
-            if former is not None and held["review_decision"] is not None:
-                if not is_same:
-                    await keep_proposal(conn, held, outcome)
-                outcome = replace(former, archive_path=former.archive_path or outcome.archive_path)
-            elif not is_same or outcome.reason in SETTLED_BY_EARLIER:
-                outcome = await check_supplier_account(conn, held["tenant_id"], outcome, former=former)
-                outcome = await check_summed_trades(conn, held, outcome, former)
-            # Read again to the same outcome: each result is repeated as it was, with the same event id, and nothing
-            # else says that there was another reading.
+            reading = outcome
+            outcome, is_proposed = await _settle_outcome(conn, held, reading, former)
+            # Read again to the same outcome: each result is repeated as it was, with the same event id, and only the
+            # history says that there was another reading.
             is_changed = outcome != former
+            reread = None if is_changed or is_proposed else _describe_idle_reread(held, reading, outcome, failed)
             if former is not None and is_changed:
                 await keep_current_version(conn, lease.document_id)
             (document,) = await conn.fetch(
@@ -207,6 +208,7 @@ class PgDocumentLeases:
                 outcome.archive_path,
                 1 if is_changed and former is not None else 0,
                 is_changed,
+                reread,
             )
             if held["review_decision"] is None:
                 await write_evidence(conn, lease.document_id, outcome, is_changed=is_changed)
@@ -245,6 +247,32 @@ class PgDocumentLeases:
                     continue  # another document's copy has this name
                 return reserved
         return None
+
+
+async def _settle_outcome(
+    conn: DatabaseSession, held: Any, reading: DocumentOutcome, former: DocumentOutcome | None
+) -> tuple[DocumentOutcome, bool]:
+    """What the document says once this reading has ended, and whether the reading is kept beside a decision."""
+    is_same = former is not None and replace(reading, archive_path=former.archive_path) == former
+    if former is not None and held["review_decision"] is not None:
+        is_proposed = not is_same and await keep_proposal(conn, held, reading)
+        return replace(former, archive_path=former.archive_path or reading.archive_path), is_proposed
+    if is_same and reading.reason not in SETTLED_BY_EARLIER:
+        return reading, False
+    outcome = await check_supplier_account(conn, held["tenant_id"], reading, former=former)
+    return await check_ledger(conn, held, outcome, former), False
+
+
+def _describe_idle_reread(
+    held: Any, reading: DocumentOutcome, outcome: DocumentOutcome, failed: DocumentOutcome | None
+) -> dict[str, Any]:
+    """Of another reading that left the document as it was."""
+    version = held["result_number"]
+    if failed is not None:
+        return describe_reread(RereadEnding.FAILED, failed, version=version)
+    if held["review_decision"] is not None and replace(reading, archive_path=outcome.archive_path) != outcome:
+        return describe_reread(RereadEnding.NOT_TAKEN, reading, version=version)
+    return describe_reread(RereadEnding.UNCHANGED, outcome, version=version)
 
 
 def _needs_copy(lease: DocumentLease, outcome: DocumentOutcome) -> bool:

@@ -103,6 +103,7 @@ def _decode_transcript(answer: Any) -> Transcript:
     require_agreed(all(isinstance(cell.text, str) for line in transcript.lines for cell in line.cells))
     pages = (*transcript.pictured_pages, *transcript.part_starts)
     require_agreed(all(isinstance(page, int) and page >= 0 for page in pages))
+    require_agreed(isinstance(transcript.has_unread_files, bool))
     return transcript
 
 

@@ -17,8 +17,8 @@ from mailroom_common.parser.pool import ParserPool
 
 OCR_MODULES = ("ingestion.readers.ocr",)
 
-# Of the time of a document: for its first page, and for all others. Where there are no others, the first has all.
-_SHARES_OF_PARTS = (0.3, 0.7)
+# Of the time of a document, at least, for what is read first. Where there is nothing else, it has all.
+_SHARE_OF_FIRST = 0.3
 
 
 class OCRReader:
@@ -52,16 +52,17 @@ class OCRReader:
     async def read_pictures(
         self, file: Path, transcript: Transcript, *, password: str | None = None, queue: str = ""
     ) -> AsyncGenerator[Transcript, None]:
-        """The transcript with the first page that is a picture, then with the others.
+        """The transcript with the first page that is a picture (and that of each file in the file), then with the
+        others.
 
         Raises:
             OCRBusy: all processes are taken.
             UnreadableFile, ParserLimitReached, ParserCrashed, Unavailable: as `ParserPool.run_reader`.
         """
-        parts = plan_reading(transcript.pictured_pages, self._max_pages)
+        parts = plan_reading(transcript.pictured_pages, self._max_pages, transcript.part_starts)
         with self._turns.take_turn(queue):
             read = ReadPages([])
-            for pages, share in zip(parts, _SHARES_OF_PARTS if len(parts) > 1 else (1.0,), strict=False):
+            for pages, share in zip(parts, _share_time(parts), strict=True):
                 new = await self._read_pages(file, pages, password, share)
                 read += new
                 yield add_read_pages(transcript, read)
@@ -75,6 +76,13 @@ class OCRReader:
             partial(_decode_pages, asked=frozenset(pages)),
             arguments={"pages": pages, "languages": [*self._languages], "password": password, **time_for_pages},
         )
+
+
+def _share_time(parts: Sequence[Sequence[int]]) -> list[float]:
+    if len(parts) < 2:
+        return [1.0] * len(parts)
+    first = max(_SHARE_OF_FIRST, len(parts[0]) / sum(map(len, parts)))
+    return [first, 1.0 - first]
 
 
 def _decode_pages(answer: Any, asked: frozenset[int]) -> ReadPages:

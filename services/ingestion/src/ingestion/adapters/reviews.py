@@ -18,7 +18,7 @@ from ingestion.adapters.templates import apply_decision_to_templates
 from ingestion.adapters.trade_ledger import record_trades
 from ingestion.domain.archive import is_archived
 from ingestion.domain.review import Decision, HistoryKind, Review, ReviewRefused, decide, is_reviewable
-from ingestion.domain.views import build_history_view
+from ingestion.domain.views import build_history_view, build_reread_view
 from ingestion.ports.reviews import StaleVersion
 from mailroom_common.events import Profile, ResultStatus
 from mailroom_common.outbox import Outbox
@@ -89,14 +89,22 @@ class PgReviews:
         self, tenant_id: str, document_id: str, *, before: int | None, limit: int
     ) -> tuple[list[dict[str, Any]], int | None] | None:
         async with acquire_session(self._pool) as conn:
-            if await conn.fetchrow(_FIND, document_id, tenant_id) is None:
+            document = await conn.fetchrow(_FIND, document_id, tenant_id)
+            if document is None:
                 return None
             current = [] if before is not None else await conn.fetch(_CURRENT, document_id, tenant_id)
         rows, has_more = await fetch_bounded(self._pool, _LIST, document_id, tenant_id, before, limit + 1)
         page = rows[:limit]
         has_more = has_more or len(rows) > limit
         views = [build_history_view(dict(row)) for row in (*current, *page)]
+        if before is None and document["last_reread"] is not None:
+            _insert_by_time(views, build_reread_view(document["last_reread"]))
         return views, page[-1]["entry_id"] if has_more else None
+
+
+def _insert_by_time(newest_first: list[dict[str, Any]], entry: dict[str, Any]) -> None:
+    later = sum(1 for other in newest_first if other["recorded_at"] > entry["recorded_at"])
+    newest_first.insert(later, entry)
 
 
 def _is_archived_now(current: Any, decided: Any) -> bool:

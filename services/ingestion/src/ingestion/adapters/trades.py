@@ -33,6 +33,7 @@ _DECIDE = """
     values ($1, $2, $3, $4, $5, $6, $7)
 """
 _RAISE_VERSION = "update ingestion.trade set version = version + 1, updated_at = clock_timestamp() where trade_id = $1"
+_MARK_DECIDED = "update ingestion.trade set is_decided = true where trade_id = any($1) and not is_decided"
 
 _SEQ_BITS = 63
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -119,7 +120,8 @@ class PgTradeLedger:
                 return False
             if row["version"] != decision.version:
                 raise StaleVersion(row["version"])
-            for other_id in await _find_others(conn, row, decision):
+            others = await _find_others(conn, row, decision)
+            for other_id in others:
                 await conn.execute(
                     _DECIDE,
                     tenant_id,
@@ -130,6 +132,7 @@ class PgTradeLedger:
                     decision.reviewer,
                     decision.api_key_id,
                 )
+            await conn.execute(_MARK_DECIDED, [trade_id, *others])
             await conn.execute(_RAISE_VERSION, trade_id)
             await judge_similar_trades(conn, tenant_id, [row["match_key"]])
             return True
@@ -152,7 +155,8 @@ async def _find_others(conn: DatabaseSession, row: Any, decision: TradeDecision)
     other = await conn.fetchrow(_FIND, decision.other_trade_id, row["tenant_id"])
     if other is None or other["trade_id"] == row["trade_id"]:
         raise TradeDecisionRefused("other_trade_id is no other trade of yours.")
-    if other["match_key"] != row["match_key"]:
+    # What a corrected note takes back may differ in anything.
+    if other["match_key"] != row["match_key"] and other["is_cancellation"] == row["is_cancellation"]:
         raise TradeDecisionRefused(
             "Their direction, quantity or day differ: correct the document that is wrong, and they are compared again."
         )
@@ -166,7 +170,8 @@ async def _find_usual_others(conn: DatabaseSession, row: Any, decision: TradeDec
     if decision.is_same or row["duplicate_of"] is None:
         return [counterpart]
     # Of all that state it: whichever of them counts one day, this one is another trade.
-    return [other["trade_id"] for other in await _list_statements(conn, row) if other["trade_id"] != row["trade_id"]]
+    statements = {other["trade_id"] for other in await _list_statements(conn, row)}
+    return sorted((statements | {counterpart}) - {row["trade_id"]})
 
 
 def _list_conditions(wanted: TradeFilter, before: int | None) -> Iterator[tuple[str, Any]]:

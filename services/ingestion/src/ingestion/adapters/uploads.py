@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import asyncpg
 
-from ingestion.ports.housekeeping import SweptBlob
+from ingestion.ports.housekeeping import MAX_UNDELETED_COUNTED, SweptBlob
 from mailroom_common.blobs import BlobStore
 from mailroom_common.blobs.deletion import try_to_delete_blob
 from mailroom_common.logs import get_logger
@@ -22,6 +22,10 @@ _LOCK_OLDEST = """
            exists (select from ingestion.intake where intake.attachment_id = upload.attachment_id) as is_recorded
     from ingestion.upload where greatest(started_at, delete_failed_at) < now() - $1::interval
     order by greatest(started_at, delete_failed_at) limit 1 for update of upload skip locked
+"""
+_COUNT_POSTPONED = """
+    select count(*)
+    from (select from ingestion.upload where delete_failed_at is not null limit $1) as counted
 """
 _POSTPONE = "update ingestion.upload set delete_failed_at = now() where attachment_id = $1"
 
@@ -51,6 +55,15 @@ class UploadSweeper:
         self._blobs = blobs
         self._max_duration = max_duration
 
+    @property
+    def kind(self) -> str:
+        return "upload"
+
+    async def count_undeleted(self) -> int:
+        async with acquire_session(self._pool) as conn:
+            count: int = await conn.fetchval(_COUNT_POSTPONED, MAX_UNDELETED_COUNTED)
+            return count
+
     async def sweep_blob(self) -> SweptBlob | None:
         async with open_transaction(self._pool) as conn:
             row = await conn.fetchrow(_LOCK_OLDEST, self._max_duration)
@@ -61,7 +74,7 @@ class UploadSweeper:
             return swept
 
     async def _delete_blob(self, row: asyncpg.Record) -> SweptBlob:
-        kept_because = await try_to_delete_blob(self._blobs, row["blob_key"], kind="upload")
+        kept_because = await try_to_delete_blob(self._blobs, row["blob_key"], kind=self.kind)
         if kept_because is not None:
             # The store did not delete this blob, as one under a retention lock; it is tried again a day later.
             log.warning("unfinished_upload_kept", attachment_id=row["attachment_id"], reason=kept_because)

@@ -3,7 +3,8 @@
 Postgres keeps no account of how many documents have a word, but for the most common ones, and none of where those lie.
 So no plan is left to what it estimates. Where what else is asked for leaves few documents, their words are looked at.
 Otherwise the words are looked up a stretch of positions at a time, from the newest on: what is common is found in the
-first, short one, and the longer ones, which follow where little was found, have few that have the words, or are cut.
+first, short one, and the longer ones, which follow where little was found, have few that have the words, or are left
+for shorter ones.
 """
 
 from dataclasses import dataclass
@@ -24,14 +25,22 @@ from mailroom_common.postgres import DatabaseSession
 class StepSize(NamedTuple):
     """`bits` are those of a position that differ within a stretch, as `ingestion.list_seq_buckets` has them, and
     `stretches` is how many a step takes: many where little was found in all before. A step of this size follows one
-    that took less than `after_less_than_s` seconds, since each is 16 times as long as the one before."""
+    that took less than `after_less_than_s` seconds, since each is 16 times as long as the one before. Of more than
+    `most_found` documents that have the words nothing is used, and shorter steps follow: to know the newest of those
+    that a supplier sent in one year, all of them would be fetched and sorted."""
 
     bits: int
     stretches: int
     after_less_than_s: float
+    most_found: int
 
 
-STEP_SIZES = (StepSize(10, 1, 0.0), StepSize(14, 1, 0.06), StepSize(18, 1, 0.06), StepSize(18, 16, 0.015))
+STEP_SIZES = (
+    StepSize(10, 1, 0.0, 1 << 10),
+    StepSize(14, 1, 0.06, 1 << 14),
+    StepSize(18, 1, 0.06, 2000),
+    StepSize(18, 16, 0.015, 2000),
+)
 
 MAX_CHECKED_SINGLY = 500  # documents whose words are looked at one by one
 _MAX_CANDIDATES = 1000  # documents of one step that have the words and are held against the other filters
@@ -49,17 +58,22 @@ _CHECK_SINGLY = f"""
     where tenant_id = $1 and seq = any ($2::bigint[]) and {build_word_condition("$3")} order by seq desc limit $4
 """  # noqa: S608  # ours
 # The words carry their tenant. As an array, so that they are looked up by it whatever Postgres makes of their number.
+# The limit stands outside: with one inside Postgres goes through the table where it expects to meet enough soon. Rows
+# are fetched as they are asked for, so not more than that all the same.
 _STEP = """
-    with found as materialized (
+    with in_stretches as materialized (
         select in_stretch.seq from unnest({buckets}::bigint[]) bucket cross join lateral (
             select seq from ingestion.document_words
             where words @@ {words}::text::tsquery and ingestion.list_seq_buckets(seq) @> array[bucket]
               and seq < {before}
-            order by seq desc limit {most}) in_stretch
-        limit {most})
-    select array(select seq from found order by seq desc) as candidates,
+            offset 0) in_stretch),
+    found as materialized (select seq from in_stretches limit {most_found} + 1),
+    candidate as materialized (
+        select seq from found where (select count(*) from found) <= {most_found} order by seq desc limit {most})
+    select (select count(*) from found) > {most_found} as is_overfull,
+           array(select seq from candidate order by seq desc) as candidates,
            array(select seq from ingestion.document
-                 where {conditions} and seq = any (array(select seq from found)) order by seq desc) as matches
+                 where {conditions} and seq = any (array(select seq from candidate)) order by seq desc) as matches
 """
 
 
@@ -96,28 +110,33 @@ async def _walk_stretches(
 ) -> WordMatches:
     """From `before` down to `oldest`, until enough are found or it took long enough: a step at least."""
     positions: list[int] = []
-    level, last_level, began = 0, len(STEP_SIZES) - 1, monotonic()
+    level, began = 0, monotonic()
+    overfull: list[tuple[int, int]] = []  # down to which position, and up to which level, steps are shorter
     statement, values = build_step(conditions), conditions.values
     while before > oldest and len(positions) < limit:
-        bits, stretches, _ = STEP_SIZES[level]
+        bits, stretches, _, most_found = STEP_SIZES[level]
         most = limit - len(positions) if conditions.is_tenant_alone else _MAX_CANDIDATES
         newest = (before - 1) >> bits
         numbers = range(newest, max(newest - stretches, (oldest >> bits) - 1), -1)
+        buckets = [bits << 56 | number for number in numbers]
         step_began = monotonic()
-        (step,) = await conn.fetch(statement, *values, words, [bits << 56 | number for number in numbers], before, most)
+        (step,) = await conn.fetch(statement, *values, words, buckets, before, most, most_found)
         took_s = monotonic() - step_began
         candidates = step["candidates"]
-        is_cut = len(candidates) == most  # many have the words here
-        if is_cut and len(numbers) > 1:
-            # In which of the stretches, and whether in the newest, is not known: from here on one at a time.
-            level = last_level = level - 1
-        elif is_cut:
-            positions += step["matches"]
+        if step["is_overfull"]:
+            # Where in these stretches, is not known: shorter steps through all of them.
+            level -= 1
+            overfull.append((numbers[-1] << bits, level))
+            continue
+        positions += step["matches"]
+        if len(candidates) == most:  # many have the words here
             before, level = candidates[-1], 0
         else:
-            positions += step["matches"]
             before = numbers[-1] << bits
-            level += level < last_level and took_s < STEP_SIZES[level + 1].after_less_than_s
+            level += took_s < STEP_SIZES[min(level + 1, len(STEP_SIZES) - 1)].after_less_than_s
+        while overfull and before <= overfull[-1][0]:
+            overfull.pop()
+        level = min(level, overfull[-1][1] if overfull else len(STEP_SIZES) - 1)
         if monotonic() - began > _MAX_DURATION_S:
             break
     return _cut_matches(positions, limit, next_before=before if before > oldest else None)
@@ -128,7 +147,10 @@ def _cut_matches(positions: list[int], limit: int, *, next_before: int | None = 
 
 
 def build_step(conditions: SearchConditions) -> str:
-    """With the values of the conditions, and behind them words, buckets, position and number of candidates."""
+    """With the values of the conditions, and behind them words, buckets, position, most candidates and most found."""
     first = len(conditions.values) + 1
-    words, buckets, before, most = (f"${number}" for number in range(first, first + 4))
-    return _STEP.format(conditions=conditions.build_text(), words=words, buckets=buckets, before=before, most=most)
+    names = ("words", "buckets", "before", "most", "most_found")
+    values = {name: f"${number}" for number, name in enumerate(names, start=first)}
+    # Types are said once for each: of a value in a sum or a comparison Postgres would guess another one.
+    values["most_found"] += "::bigint"
+    return _STEP.format(conditions=conditions.build_text(), **values)

@@ -11,7 +11,7 @@ from ingestion.api.document_filter import require_known_reason
 from ingestion.api.documents import not_found
 from ingestion.ports.documents import DocumentCatalog
 from ingestion.ports.intake import RereadFilter, Rereads
-from mailroom_common.api_requests import refuse_unknown_parameters
+from mailroom_common.api_requests import refuse_unknown_parameters, require_range
 from mailroom_common.auth import APIKeys, Caller, Role, require_role
 from mailroom_common.events import ResultStatus
 from mailroom_common.kafka.headers import REPLAY_ID_PATTERN
@@ -40,7 +40,8 @@ class ReprocessRequest(BaseModel):
     cursor: Name | None = None
 
     def to_filter(self) -> RereadFilter:
-        require_known_reason(self.reason)
+        require_known_reason(self.reason, place="body")
+        require_range("created_since", self.created_since, "created_before", self.created_before, place="body")
         return RereadFilter(
             doc_source_id=self.doc_source_id,
             status=self.status,

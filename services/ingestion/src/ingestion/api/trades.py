@@ -20,7 +20,7 @@ from ingestion.domain.order_matching import OrderMatch
 from ingestion.domain.trade_ledger import TradeState
 from ingestion.domain.trade_views import write_trade, write_trade_header
 from ingestion.ports.trades import ForeignCursor, TradeDecision, TradeFilter, TradeLedger
-from mailroom_common.api_requests import DocSourceFilter, refuse_unknown_parameters
+from mailroom_common.api_requests import DocSourceFilter, refuse_unknown_parameters, require_range
 from mailroom_common.auth import APIKeys, Caller, Role, require_role
 from mailroom_common.web import HTTPProblem, ListPage
 
@@ -80,6 +80,7 @@ def read_trade_filter(
     ] = None,
     order_id: Annotated[UUID | None, Query(description="Only of this pending order.")] = None,
 ) -> TradeFilter:
+    require_range("traded_from", traded_from, "traded_to", traded_to)
     return TradeFilter(
         document_id=None if document_id is None else str(document_id),
         doc_source_id=None if doc_source_id is None else str(doc_source_id),

@@ -32,9 +32,12 @@ _FOR_A_PERSON = frozenset(
 
 def needs_ocr(outcome: DocumentOutcome, transcript: Transcript) -> bool:
     """A look at what can be read at once comes first: what is whole and adds up needs no picture read that lies behind
-    it, whether that was read in a text layer or on the first page."""
-    is_open = outcome.status is ResultStatus.NEEDS_REVIEW and outcome.reason not in _FOR_A_PERSON
-    return is_open and bool(transcript.pictured_pages)
+    it, whether that was read in a text layer or on the first page. A picture in a file in the file is read where that
+    it was not read is the reason: to an invoice that a person has to see for another one it adds nothing but doubt."""
+    if outcome.status is not ResultStatus.NEEDS_REVIEW or outcome.reason in _FOR_A_PERSON:
+        return False
+    may_be_in_files = outcome.reason in transcript.unread
+    return any(may_be_in_files or transcript.is_own_page(page) for page in transcript.pictured_pages)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,17 +61,18 @@ class ReadPages:
         )
 
 
-def plan_reading(pictured: Sequence[int], limit: int) -> list[list[int]]:
-    """The pages that are read, in parts: the first one may say all that is asked, and spare the others.
+def plan_reading(pictured: Sequence[int], limit: int, part_starts: Sequence[int] = ()) -> list[list[int]]:
+    """The pages that are read, in parts: the first one may say all that is asked, and spare the others. With it comes
+    the first page of each file in the file: they may be different invoices, of which none is passed over.
 
     Of many pages as many as are allowed: an invoice is in front, or its total on the last page, which is read second.
     """
-    pages = list(pictured)
-    if len(pages) > limit:
-        last = limit // 3
-        pages = [*pages[: limit - last], *pages[len(pages) - last :]]
-    parts = [pages[:1], [*pages[-1:], *pages[1:-1]] if len(pages) > 1 else []]
-    return [part for part in parts if part]
+    first = [page for place, page in enumerate(pictured) if not place or page in part_starts][:limit]
+    pages = [page for page in pictured if page not in first]
+    if len(pages) > (left := limit - len(first)):
+        last = min(limit // 3, left)
+        pages = [*pages[: left - last], *pages[len(pages) - last :]]
+    return [part for part in (first, [*pages[-1:], *pages[:-1]]) if part]
 
 
 def add_read_pages(transcript: Transcript, read: ReadPages) -> Transcript:
@@ -83,7 +87,7 @@ def add_read_pages(transcript: Transcript, read: ReadPages) -> Transcript:
     return replace(
         transcript,
         lines=tuple(ordered),
-        unread=tuple(_list_unread(transcript, read, by_page, is_all=not left)),
+        unread=tuple(dict.fromkeys(_list_unread(transcript, read, by_page, is_all=not left))),
         pictured_pages=left,
         cut_pages=tuple(sorted(read.cut)),
         orientations=_find_orientations(by_page, transcript, read),
@@ -106,18 +110,25 @@ def _gives_way(transcript: Transcript, page: int) -> bool:
 def _list_unread(
     transcript: Transcript, read: ReadPages, by_page: Mapping[int, Sequence[TextLine]], *, is_all: bool
 ) -> list[ReviewReason]:
-    unread = [reason for reason in transcript.unread if reason not in _PICTURED]
+    solved = _PICTURED if transcript.has_unread_files else _PICTURED | {ReviewReason.EMBEDDED_FILES_NOT_READ}
+    unread = [reason for reason in transcript.unread if reason not in solved]
     # Of a page that was cut before any of its text was read, nobody knows whether it has letters.
     silent = {*read.blank, *(page for page in read.cut if not by_page[page])}
     if doubtful := [page for page in read.pages if page not in silent and not _is_readable(by_page[page])]:
-        has_text = any(by_page[page] for page in doubtful)
-        without_text = ReviewReason.NO_TEXT_LAYER if transcript.content_type == PDF else ReviewReason.IMAGE_NEEDS_OCR
-        unread.insert(0, ReviewReason.OCR_UNCERTAIN if has_text else without_text)
+        unread.insert(0, _name_doubt(transcript, doubtful, has_text=any(by_page[page] for page in doubtful)))
     if (read.cut or not is_all) and ReviewReason.PAGES_NOT_READ not in unread:
         unread.append(ReviewReason.PAGES_NOT_READ)
     if not all(line.is_visible for line in transcript.lines if line.page not in by_page):
         unread.insert(0, ReviewReason.TEXT_NOT_VISIBLE)
     return unread
+
+
+def _name_doubt(transcript: Transcript, doubtful: Sequence[int], *, has_text: bool) -> ReviewReason:
+    if has_text:
+        return ReviewReason.OCR_UNCERTAIN
+    if not any(map(transcript.is_own_page, doubtful)):
+        return ReviewReason.EMBEDDED_FILES_NOT_READ
+    return ReviewReason.NO_TEXT_LAYER if transcript.content_type == PDF else ReviewReason.IMAGE_NEEDS_OCR
 
 
 def _list_lines(transcript: Transcript, page: int) -> list[TextLine]:

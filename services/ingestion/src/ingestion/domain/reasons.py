@@ -20,7 +20,11 @@ class ReviewReason(StrEnum):
     TRADES_NOT_READ = "trades_not_read"  # it names securities that no trade which was read is in
     # A statement may sum up what notes state one by one, or the other way round: they would be booked twice.
     TRADES_MAY_BE_SUMMED = "trades_may_be_summed"
-    TRADE_CANCELLED = "trade_cancelled"  # it takes a trade back, which a person has to find
+    TRADE_CANCELLED = "trade_cancelled"  # it takes a trade back: alone, or with another one in its place
+    # It takes a trade back that no document has stated until then, or that may be one of several.
+    CANCELLED_TRADE_NOT_FOUND = "cancelled_trade_not_found"
+    # Another document takes a trade back that was not found, and it may be this one, by a number of another kind.
+    TRADE_MAY_BE_CANCELLED = "trade_may_be_cancelled"
     PAGE_AND_XML_DISAGREE = "page_and_xml_disagree"  # the page of an e-invoice contradicts its XML
     IBAN_CHANGED = "iban_changed"  # to be paid to an account that is new for a supplier who is known with another one
     IBAN_NOT_ON_PAGE = "iban_not_on_page"  # only the XML names the account, and it is not known to be the supplier's
@@ -37,7 +41,7 @@ class ReviewReason(StrEnum):
     PAGES_NOT_READ = "pages_not_read"  # more pages, or more text on a page, than is read, or a file that was cut
     SEVERAL_E_INVOICES = "several_e_invoices"  # XMLs of different invoices in one file: a person says which
     SEVERAL_INVOICES = "several_invoices"  # a PDF with PDFs in it that are different invoices: a person says which
-    EMBEDDED_FILES_NOT_READ = "embedded_files_not_read"  # files in a PDF that nothing reads: a portfolio, say
+    EMBEDDED_FILES_NOT_READ = "embedded_files_not_read"  # files in a PDF that nothing reads, pictures without OCR
     XML_UNREADABLE = "xml_unreadable"  # an e-invoice's XML that cannot be read, whatever its page says
     IMAGE_NEEDS_OCR = "image_needs_ocr"  # a picture, and OCR is switched off or found no text on it
     OCR_UNCERTAIN = "ocr_uncertain"  # read off a picture, and a field that matters is not certain

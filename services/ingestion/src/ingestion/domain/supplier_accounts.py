@@ -50,6 +50,8 @@ _OF_OTHER_DOCUMENTS = frozenset(
         ReviewReason.IBAN_NOT_ON_PAGE,
         ReviewReason.SUPPLIER_UNCERTAIN,
         ReviewReason.TRADES_MAY_BE_SUMMED,
+        ReviewReason.CANCELLED_TRADE_NOT_FOUND,
+        ReviewReason.TRADE_MAY_BE_CANCELLED,
     }
 )
 

@@ -147,17 +147,20 @@ def _count_decimals(number: Decimal) -> int:
 def _have_same_reference(one: StatedTrade, other: StatedTrade) -> bool | None:
     """Different ones are two trades only among notes, or among statements: a statement may print a number of another
     kind (of the booking) than a note (of the order)."""
-    references = [compact_text(stated.trade.reference) for stated in (one, other)]
-    if any(len(reference) < _SHORTEST_REFERENCE for reference in references):
-        return None
-    if references[0] == references[1]:
-        return True
-    return False if one.document_type == other.document_type else None
+    is_same = have_same_printed_reference(one.trade, other.trade)
+    return None if is_same is False and one.document_type != other.document_type else is_same
 
 
-def have_same_printed_reference(one: Trade, other: Trade) -> bool:
-    references = {compact_text(one.reference), compact_text(other.reference)}
-    return len(references) == 1 and all(len(reference) >= _SHORTEST_REFERENCE for reference in references)
+def have_same_printed_reference(one: Trade, other: Trade) -> bool | None:
+    """None where one of them has none."""
+    references = find_reference(one), find_reference(other)
+    return None if None in references else references[0] == references[1]
+
+
+def find_reference(trade: Trade) -> str | None:
+    """Its letters and digits, by which a cancellation is looked for, or what it takes back."""
+    reference = compact_text(trade.reference)
+    return reference if len(reference) >= _SHORTEST_REFERENCE else None
 
 
 def _is_same_reading(one: Trade, other: Trade) -> bool:

@@ -90,7 +90,8 @@ class Transcript:
     `unread` are reasons why the file may hold more than is here, the weightiest first. `pictured_pages` are the pages
     (from 0) that are a picture, or whose letters mean nothing, and were not read by OCR; `cut_pages` those of which OCR
     read a part. `orientations` say how pages that OCR read were turned. `part_starts` are the first
-    pages of the PDFs in the PDF, which follow on its own pages.
+    pages of the PDFs and pictures in the PDF, which follow on its own pages; `has_unread_files` says that there are
+    files in it that nothing reads, OCR neither.
     """
 
     content_type: str
@@ -102,10 +103,15 @@ class Transcript:
     part_starts: tuple[int, ...] = ()
     cut_pages: tuple[int, ...] = ()
     orientations: Mapping[int, PageOrientation] = field(default_factory=dict)
+    has_unread_files: bool = False
 
     @cached_property
     def text(self) -> str:
         return "\n".join(line.text for line in self.lines)
+
+    def is_own_page(self, page: int) -> bool:
+        """Whether a page is the document's own, and none of a file in it."""
+        return not self.part_starts or page < self.part_starts[0]
 
     def drop_hidden_lines(self) -> Self:
         return replace(self, lines=tuple(line for line in self.lines if line.is_visible))
@@ -139,6 +145,7 @@ class Transcript:
             "part_starts": list(self.part_starts),
             "cut_pages": list(self.cut_pages),
             "orientations": [[page, *orientation.to_list()] for page, orientation in self.orientations.items()],
+            "has_unread_files": self.has_unread_files,
         }
 
     @classmethod
@@ -158,6 +165,7 @@ class Transcript:
             part_starts=tuple(value["part_starts"]),
             cut_pages=tuple(value["cut_pages"]),
             orientations={page: PageOrientation.from_list(orientation) for page, *orientation in value["orientations"]},
+            has_unread_files=value["has_unread_files"],
         )
 
 

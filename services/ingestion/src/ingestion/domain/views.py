@@ -1,6 +1,7 @@
 """A document as the API and the event stream show it: the fields of design 7.2, ready for JSON."""
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from ingestion.domain.document import format_rfc3339
@@ -66,6 +67,12 @@ def build_history_view(row: Mapping[str, Any]) -> dict[str, Any]:
         **{name: row[name] for name in _HISTORY_FIELDS},
         "recorded_at": format_rfc3339(row["recorded_at"]),
     }
+
+
+def build_reread_view(last_reread: Mapping[str, Any]) -> dict[str, Any]:
+    """The entry of the history for another reading that changed nothing, from `ingestion.document.last_reread`."""
+    ended_at = datetime.fromisoformat(last_reread["recorded_at"]).astimezone(UTC)
+    return {**{name: last_reread.get(name) for name in _HISTORY_FIELDS}, "recorded_at": format_rfc3339(ended_at)}
 
 
 def build_attachment_view(row: Mapping[str, Any]) -> dict[str, Any]:

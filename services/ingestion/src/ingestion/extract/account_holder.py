@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from ingestion.domain.transcript import TextLine
 from ingestion.extract import labels
 from ingestion.extract.company_names import parse_name
+from ingestion.extract.third_parties import is_financier, tells_of_assignment
 
 _HOLDER = labels.match_any(
     r"\b(?:konto-?inhaber(?:in)?|zahlungsempfänger(?:in)?|begünstigte[rn]?)\b",
@@ -25,7 +26,8 @@ _MAX_TEXT = 200  # letters of a cell
 
 
 def find_account_holder(page: Sequence[TextLine], index: int, number: int) -> str | None:
-    """The name behind such a label in this cell, or to its right; None where an account is debited."""
+    """The name behind such a label in this cell, or to its right; None where an account is debited, or where somebody
+    is paid who bought the debt, or only passes the money on: an invoice is not its factor's."""
     line = page[index]
     text = line.cells[number].text[:_MAX_TEXT]
     match = _HOLDER.search(text)
@@ -37,4 +39,7 @@ def find_account_holder(page: Sequence[TextLine], index: int, number: int) -> st
     rest = text[match.end() :].strip(" :.-")
     if len(rest) < 2 and number + 1 < len(line.cells):
         rest = line.cells[number + 1].text[:_MAX_TEXT].strip()
-    return parse_name(re.split(r"[,;]\s|\.\s|\s{2,}|\s[·|]\s", rest)[0].rstrip(".")) if rest[:1].isupper() else None
+    if not rest[:1].isupper() or tells_of_assignment(page, index):
+        return None
+    holder = parse_name(re.split(r"[,;]\s|\.\s|\s{2,}|\s[·|]\s", rest)[0].rstrip("."))
+    return None if holder is None or is_financier(holder) else holder

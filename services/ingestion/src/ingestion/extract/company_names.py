@@ -11,11 +11,12 @@ _NO_NAME = re.compile(
     r"|@|https?:|www\.|^\W*\d|\d{3}|:\s*\S|:\s*$|[%€$£=]",
     re.IGNORECASE,
 )
-_PARTS = re.compile(r"\s+[-–—|●•·]\s+|\s*[●•|]\s*|,\s+(?=[A-ZÄÖÜ\d][^.]*$)|\t")
-
+# No pattern here begins with blanks without end, or looks ahead to the end: a cell of blanks, or of commas, would be
+# gone through once for each of them.
+_PARTS = re.compile(r"\s[-–—|●•·]\s|[●•|]|,\s{1,3}(?=[A-ZÄÖÜ\d])|\t")
 
 # `Muster SAS au capital de 20 000 €`: the name ends with its legal form.
-_BEHIND_NAME = re.compile(r"\s+(?:au\s+capital|capital|kapitał|mit\s+sitz|registered|inscrita)\b.*$", re.IGNORECASE)
+_BEHIND_NAME = re.compile(r"\s(?:au\s{1,3}capital|capital|kapitał|mit\s{1,3}sitz|registered|inscrita)\b", re.IGNORECASE)
 
 _WORDS = r"[^\W\d_a-z][\w'’.]*(?:\s(?:&|\+|e|y|et|i|und|and|de|da|do|du|di|dos|das|[^\W\d_a-z][\w'’.]*)){0,5}"
 _DASHED_NAME = re.compile(rf"({_WORDS})\s[–—-]\s({_WORDS},?\s[\w.]{{2,8}})\W*$")
@@ -25,12 +26,18 @@ _IN_SENTENCE = re.compile(
 )
 _ADDRESS_BEHIND = re.compile(r",\s+(?:\d|sitz\b|hr[ab]\b|registered\b)", re.IGNORECASE)
 _SHORTEST_ALIKE = 5  # letters: fewer begin many names
+_LONG_WORD = 4
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "æ": "ae", "ø": "oe", "å": "aa"})
 
 
 def normalize_name(name: str) -> str:
     """The name without its legal form, for comparing: a footer may have it and the head not."""
     return re.sub(r"[^a-z0-9]", "", labels.COMPANY.sub("", name).lower())
+
+
+def list_long_words(name: str) -> set[str]:
+    words = re.findall(r"[^\W\d_]+", labels.COMPANY.sub("", name).lower())
+    return {word for word in words if len(word) >= _LONG_WORD}
 
 
 def begins_alike(name: str, domain: str) -> bool:
@@ -56,7 +63,7 @@ def parse_name(text: str) -> str | None:
     for part in (_cut_behind_legal_form(part) for part in _split_names(text)):
         if labels.COMPANY.search(part) and normalize_name(part) and len(part) < 70 and not _is_no_name(part):
             return part.strip(" .,:;-") if not part.rstrip().endswith(".") else part.strip(" ,:;-")
-    first = _PARTS.split(text)[0].strip()
+    first = _split_parts(text)[0]
     words = first.split()
     # A long name writes its words with capitals, as a sentence does not.
     most = 7 if all(word[0].isupper() for word in words if len(word) > 3) else 5
@@ -71,11 +78,22 @@ def parse_name(text: str) -> str | None:
 
 def _split_names(text: str) -> list[str]:
     """The parts of a cell. A dash may be in a name as well: `Cais & Mar – Reparações, Lda.`"""
-    parts = _PARTS.split(text)
+    parts = _split_parts(text)
     match = _DASHED_NAME.match(text)
     if match and not labels.INVOICE_WORD.search(match[0]) and labels.COMPANY.search(match[2]):
         return [match[0], *parts]
     return parts
+
+
+def _split_parts(text: str) -> list[str]:
+    """At marks between names, and at commas before an address, which has no full stop behind it."""
+    parts, begin, last_stop = [], 0, text.rfind(".")
+    for match in _PARTS.finditer(text):
+        if match[0][0] == "," and match.end() <= last_stop:
+            continue
+        parts.append(text[begin : match.start()].strip())
+        begin = match.end()
+    return [*parts, text[begin:].strip()]
 
 
 def _is_no_name(part: str) -> bool:
@@ -83,7 +101,10 @@ def _is_no_name(part: str) -> bool:
 
 
 def _cut_behind_legal_form(text: str) -> str:
-    text = _BEHIND_NAME.sub("", text) if labels.COMPANY.search(_BEHIND_NAME.sub("", text)) else text
+    if behind := _BEHIND_NAME.search(text):
+        whole = text[: behind.start()].rstrip()
+        # `Muster S.L. inscrita`, `Muster Limited. Registered in England`
+        text = next((name for name in (whole, whole.rstrip(".")) if labels.COMPANY.search(name)), text)
     # `Muster Partnership LLP, 3 Mill Lane`: an address follows.
     match = _ADDRESS_BEHIND.search(text)
     return text[: match.start()] if match and labels.COMPANY.search(text[: match.start()]) else text

@@ -15,6 +15,7 @@ from stdnum import isin
 from ingestion.domain.transcript import TextLine
 from ingestion.extract import kind_words as words
 from ingestion.extract import labels
+from ingestion.extract.page_head import limit_to_head
 
 _HEAD_LINES = 40  # a bank's letter head, and the table of who and where, stand in front of a title
 _MAX_TITLE = 90  # letters; a title stands alone, or with a number and a date
@@ -139,9 +140,7 @@ def _find_bank_kind(evidence: _Evidence) -> DocumentKind | None:
 
 def _find_trade_kind(page: Sequence[TextLine], evidence: _Evidence) -> DocumentKind:
     """The kinds that suppliers send."""
-    head = [
-        cell.text for line in page[: max(12, len(page) // 3)] for cell in line.cells if len(cell.text) <= _MAX_TITLE
-    ]
+    head = [cell.text for line in limit_to_head(page) for cell in line.cells if len(cell.text) <= _MAX_TITLE]
     if any(labels.CREDIT_WORD.search(text) and labels.HEADLINE.match(text) for text in head):
         return DocumentKind.CREDIT_NOTE
     # Invoices name the delivery note, the order and the offer that they are for.

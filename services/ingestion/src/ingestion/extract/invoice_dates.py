@@ -6,6 +6,7 @@ from datetime import date
 
 from ingestion.domain.transcript import TextLine
 from ingestion.extract import kind_words, labels, values
+from ingestion.extract.page_head import limit_to_head
 from ingestion.extract.part_payments import is_part_payment
 from ingestion.extract.value_places import find_first_parsed, list_texts_beside
 
@@ -62,7 +63,7 @@ def find_issue_date(page: Sequence[TextLine], day_first: bool | None) -> date | 
 
 def _find_date_of_own_invoice(page: Sequence[TextLine], read: Callable[[str], date | None]) -> date | None:
     """`Votre facture du 5 octobre 2026` as a title; what is given back refers to the invoice that it is of."""
-    head = [cell.text for line in page[: max(12, len(page) // 3)] for cell in line.cells]
+    head = [cell.text for line in limit_to_head(page) for cell in line.cells]
     if any(map(labels.CREDIT_WORD.search, head)) or any(map(labels.CORRECTION_WORD.search, head)):
         return None
     matches = ((text, labels.OWN_INVOICE.match(text)) for text in head)
@@ -101,7 +102,7 @@ def _find_lone_date(page: Sequence[TextLine], day_first: bool | None) -> date | 
     """A date that stands alone near the top, when it is the only one that does."""
     days = [
         found
-        for line in page[: max(12, len(page) // 3)]
+        for line in limit_to_head(page)
         # What has words to its left is the date of those, and what has a price to its right that of a position.
         for cell in line.cells[: 0 if any(values.is_money(other.text) for other in line.cells[1:]) else 1]
         if len(alone := _TOWN_BEFORE_DATE.sub("", cell.text)) <= 20

@@ -35,13 +35,13 @@ def _blank_other_invoices(page: Sequence[TextLine]) -> list[TextLine]:
                 replace(cell, text="") if other else cell for cell, other in zip(line.cells, others, strict=True)
             ),
         )
-        if any(others := [_tells_of_another(cell.text, is_final=is_final) for cell in line.cells])
+        if any(others := [_names_another_invoice(cell.text, is_final=is_final) for cell in line.cells])
         else line
         for line in page
     ]
 
 
-def _tells_of_another(text: str, *, is_final: bool) -> bool:
+def _names_another_invoice(text: str, *, is_final: bool) -> bool:
     if is_final and is_part_payment(text):
         return True
     match = labels.INVOICE_NUMBER.search(text)

@@ -26,6 +26,7 @@ from ingestion.extract.other_titles import (
     list_titles,
     names_own_number,
 )
+from ingestion.extract.page_head import limit_to_head
 from ingestion.extract.payee_numbers import find_iban, find_vat_id
 from ingestion.extract.supplier import find_supplier_name
 from ingestion.extract.tax_ids import find_tax_ids
@@ -70,7 +71,7 @@ def is_invoice(transcript: Transcript) -> bool:
     page = limit_lines(transcript)
     if is_from_bank(page):
         return False
-    titles = list(list_titles(page[: max(12, len(page) // 3)]))
+    titles = list(list_titles(limit_to_head(page)))
     is_named = any(map(labels.OWN_INVOICE.match, titles))
     other = find_other_title(page)
     is_certain = other is not None and not (other is OtherTitle.REMINDER and is_vague_reminder(page))
@@ -128,7 +129,7 @@ def _find_beginning(lines: Sequence[TextLine]) -> int:
 
 
 def _determine_kind(page: Sequence[TextLine], invoice: Invoice) -> str:
-    head = [cell.text for line in page[: max(12, len(page) // 3)] for cell in line.cells]
+    head = [cell.text for line in limit_to_head(page) for cell in line.cells]
     if any(labels.CORRECTION_WORD.search(text) for text in head):
         return CORRECTED_INVOICE
     if any(labels.HEADLINE.match(text) and labels.CREDIT_WORD.search(text) for text in head):

@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from ingestion.domain.transcript import TextLine
 from ingestion.extract import kind_words, labels, values
+from ingestion.extract.page_head import limit_to_head
 
 _BARE_PROFORMA = re.compile(r"^\W*pr[oó][\s-]?forma\W*$", re.IGNORECASE)
 # The pro-forma invoice that an invoice follows was paid, or is named as what it is of.
@@ -32,7 +33,7 @@ class OtherTitle(StrEnum):
 
 def find_other_title(page: Sequence[TextLine]) -> OtherTitle | None:
     """The title of what asks for nothing that an invoice does not ask for; None where an invoice names itself too."""
-    head = page[: max(12, len(page) // 3)]
+    head = limit_to_head(page)
     if _is_reminder(head):
         return OtherTitle.REMINDER
     titles = list(list_titles(head))
@@ -98,7 +99,7 @@ def asks_for_nothing_new(page: Sequence[TextLine]) -> bool:
 
 def _asks_for_delay(page: Sequence[TextLine]) -> bool:
     """Whether a row asks for what a delay costs, and nothing calls itself an invoice: a reminder by another title."""
-    titles = list_titles(page[: max(12, len(page) // 3)])
+    titles = list_titles(limit_to_head(page))
     return not any(map(labels.HEADLINE.match, titles)) and any(
         kind_words.DELAY_FEE.search(line.cells[0].text) and any(values.is_money(cell.text) for cell in line.cells[1:])
         for line in page

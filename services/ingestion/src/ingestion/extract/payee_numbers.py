@@ -5,15 +5,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from ingestion.domain.transcript import TextLine
+from ingestion.domain.transcript import TextCell, TextLine
 from ingestion.extract import labels, values
-from ingestion.extract.supplier import is_buyer_cell
+from ingestion.extract.company_names import normalize_name
+from ingestion.extract.customer_cells import is_buyer_cell
 from ingestion.extract.tax_ids import find_tax_ids
+from ingestion.extract.third_parties import is_bank
 from ingestion.extract.value_places import list_texts_below
 
 _SAME_COLUMN = 12.0  # points
 _FAR_ABOVE = 20  # lines that a heading may stand above what is said of it
 _NEAR_ABOVE = 6
+_NEAR_COLUMNS = 3  # lines that a foot's columns begin above
+_MAX_CELLS_BEFORE = 6
+_OF_ACCOUNT = labels.match_any(r"\b(?:iban|bic|swift|blz|sort\s+code|bankgiro|plusgiro|konto\w{0,8}|account)\b")
 _LONGEST_HEADING = 40
 _MIN_SHARE_OF_HEIGHT = 0.6  # of that of the largest account on the page
 
@@ -33,6 +38,8 @@ def find_vat_id(page: Sequence[TextLine], supplier_name: str | None) -> str | No
         for number, cell in enumerate(line.cells):
             if not labels.VAT_ID.search(cell.text) or is_buyer_cell(page, index, number):
                 continue
+            if supplier_name is not None and _is_somebody_elses(page, index, number, supplier_name):
+                continue
             beside = line.cells[number + 1].text if number + 1 < len(line.cells) else ""
             ids = find_tax_ids(cell.text) or find_tax_ids(f"{cell.text} {beside}")
             found += [_Place(tax_id, index, number) for tax_id in ids[:1]]
@@ -45,6 +52,45 @@ def find_vat_id(page: Sequence[TextLine], supplier_name: str | None) -> str | No
         if len(distinct) == 1:
             return distinct.pop()
     return None
+
+
+def _is_somebody_elses(page: Sequence[TextLine], index: int, number: int, supplier_name: str) -> bool:
+    """Whether the nearest name before a number is another company's: `Ein Partner der Verbund AG, USt-IdNr. …`.
+
+    A bank is no other one: it stands in the column beside the number, and prints none of its own.
+    """
+    ours = normalize_name(supplier_name)
+    for at, cell, text in _list_texts_before(page, index, number):
+        if ours and ours in normalize_name(text):
+            return False
+        company = labels.COMPANY.search(text)
+        if company and not is_bank(text[: company.end()]) and not _has_account_below(page, at, cell):
+            return True
+    return False
+
+
+def _list_texts_before(page: Sequence[TextLine], index: int, number: int) -> Iterator[tuple[int, TextCell, str]]:
+    """In the cell, to its left, and above in its column, from the nearest on."""
+    line = page[index]
+    cell = line.cells[number]
+    label = labels.VAT_ID.search(cell.text)
+    yield index, cell, cell.text[: label.start()] if label else ""
+    for other in reversed(line.cells[max(0, number - _MAX_CELLS_BEFORE) : number]):
+        yield index, other, other.text
+    for at in range(index - 1, max(-1, index - 1 - _NEAR_COLUMNS), -1):
+        for other in page[at].cells if page[at].page == line.page else ():
+            if abs(other.left - cell.left) < _SAME_COLUMN:
+                yield at, other, other.text
+
+
+def _has_account_below(page: Sequence[TextLine], index: int, cell: TextCell) -> bool:
+    """Whether a column is that of a bank, whatever the bank is called."""
+    return any(
+        _OF_ACCOUNT.search(other.text)
+        for line in page[index : index + _NEAR_COLUMNS]
+        for other in line.cells
+        if abs(other.left - cell.left) < _SAME_COLUMN
+    )
 
 
 def _keep_all(_page: Sequence[TextLine], places: Sequence[_Place]) -> Sequence[_Place]:

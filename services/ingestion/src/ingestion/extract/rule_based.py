@@ -4,6 +4,7 @@ The entry points that the parser process is asked for: the rules read untrusted 
 """
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any, BinaryIO
 
 import orjson
@@ -12,6 +13,7 @@ from ingestion.domain.invoice import PAYABLE_TYPES, SELF_BILLED_TYPES, Invoice
 from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.transcript import Transcript
 from ingestion.extract.document_parts import (
+    InvoicePart,
     contradict_each_other,
     list_invoice_parts,
     read_part,
@@ -39,21 +41,19 @@ _WHOLE_DOUBTS = frozenset({ReviewReason.OCR_UNCERTAIN, ReviewReason.SEVERAL_INVO
 
 def classify_document(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
     """`document_type` is null for what is no invoice."""
-    transcript = Transcript.from_json(orjson.loads(file.read()))
+    transcript, parts = _read_parts(file.read())
     if transcript.e_invoice is not None:
         return {"document_type": transcript.e_invoice["document_type"], "confidence": 1.0}
-    part = next(iter(list_invoice_parts(transcript)), None)
-    return {"document_type": None if part is None else part.kind, "confidence": 0.8}
+    return {"document_type": parts[0].kind if parts else None, "confidence": 0.8}
 
 
 def extract_invoice(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
     """`extraction` has the fields of an invoice, `doubts` the names of those that a person has to check, and
     `review_reason` says that a page was not compared with its XML, or is not certain enough."""
-    transcript = Transcript.from_json(orjson.loads(file.read()))
+    transcript, parts = _read_parts(file.read())
     if transcript.e_invoice is not None:
         return _extract_from_xml(transcript.drop_hidden_lines(), transcript.e_invoice)
-    parts = (list_invoice_parts(transcript) if transcript.part_starts else []) or [read_part(transcript)]
-    part = parts[0]
+    part = parts[0] if parts else read_part(transcript)
     is_ocr = was_read_by_ocr(part.transcript)
     is_uncertain = is_ocr and bool(find_uncertain_fields(part.invoice, part.transcript))
     doubt = ReviewReason.OCR_UNCERTAIN if is_uncertain else None
@@ -70,6 +70,13 @@ def extract_invoice(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
         "review_reason": doubt,
         "reader": OCR_READER if is_ocr else LAYOUT_READER,
     }
+
+
+@lru_cache(maxsize=1)  # a process reads one document: it is classified, and its fields are extracted
+def _read_parts(content: bytes) -> tuple[Transcript, list[InvoicePart]]:
+    """No parts where there is an e-invoice: what it says is the invoice."""
+    transcript = Transcript.from_json(orjson.loads(content))
+    return transcript, [] if transcript.e_invoice is not None else list_invoice_parts(transcript)
 
 
 def _extract_from_xml(transcript: Transcript, e_invoice: Mapping[str, Any]) -> JSON:

@@ -1,113 +1,75 @@
-"""The supplier of an invoice: the one name on the page that is not the customer's."""
+"""The supplier of an invoice: the one name on the page that is not the customer's, nor anybody else's."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.resources import files
 from statistics import median
 
-from ingestion.domain.transcript import TextCell, TextLine
+from ingestion.domain.transcript import TextLine
+from ingestion.extract import business_marks as marks
 from ingestion.extract import kind_words, labels
 from ingestion.extract.account_holder import find_account_holder
 from ingestion.extract.company_names import begins_alike, normalize_name, parse_name
-from ingestion.extract.tax_ids import find_tax_ids
+from ingestion.extract.customer_cells import (
+    NAME_LABEL,
+    find_buyer_label,
+    is_addressee,
+    names_customer,
+    parse_customer,
+)
+from ingestion.extract.page_blocks import list_block
+from ingestion.extract.sender_line import (
+    HOUSE,
+    TOWN,
+    find_sender,
+    is_below_sender_line,
+    stands_over_window,
+)
+from ingestion.extract.supplier_signs import Candidate, Sign, has_legal_form, is_contradicted, is_enough
+from ingestion.extract.third_parties import is_third_party
 from ingestion.extract.values import is_money
 
-_WEB = re.compile(r"(?:www\.|https?://(?:www\.)?|@)([a-z0-9][a-z0-9-]{2,40})\.[a-z]{2,}", re.IGNORECASE)
-# Mail providers that give addresses to anybody: such a domain names no supplier. By its first label, since each has
-# one domain in many countries.
-_FREE_MAIL = {
-    domain.partition(".")[0]
-    for domain in files("ingestion.extract").joinpath("free_mail_domains.txt").read_text().split()
-}
-_MAIL = re.compile(r"(?P<local>[\w.+-]{1,60})@(?P<domain>[\w-]{1,60})\.")
-_NAME_LABEL = re.compile(r"^\W*(?:name|firma|company|nom|naam|nazwa|nome|nombre|název|navn|namn)\W*$", re.IGNORECASE)
-
-_SENDER_PARTS = re.compile(r"\s*[,●•|·]\s*|\s+[-–—]\s+")
-_HOUSE = re.compile(r"\s\d{1,4}\s?[a-zA-Z]?$")  # a street's number ends it
-_TOWN = re.compile(r"(?:[A-Z]{1,2}-)?\d{4,5}\s+[^\W\d]")  # a postcode and its town
-
-_FAR_BESIDE = 150.0  # points: what is farther from a label is in another column of the page
 _HEAD_LINES = 8
 _MAX_CELLS = 12  # of a line
-_MAX_LINE = 400  # letters
-_BLOCK_LINES = 7
-_COLUMN_LINES = 12
-_SAME_COLUMN = 3.0  # points
-_FOOT = 0.8  # of the lines stand above it
-_MIN_REGISTER_DIGITS = 5
-_BLOCK_GAP = 1.8  # of a line's height: more between two lines parts their blocks
 
 # How sure a name must be, and how far ahead of the next.
 _ENOUGH = 3.0
 _AHEAD = 1.0
+_MAX_CERTAIN = 8  # of a page with more nobody knows which it is
 _LARGE = 1.3  # of the height of most lines: the type of a letter head
 
-# What says that a name is the supplier's. Where it stands, and how large, says little: a slogan is larger, and some
-# begin with whom they write to.
-_SIGNS = frozenset(
-    {"label", "sender line", "number", "column", "domain", "domain in foot", "mail", "company", "holder", "imprint"}
-)
-_ENOUGH_SIGNS = 2
-# The page calls it the seller; or begins with the name, and has its tax number and no other, or says who the customer
-# is, who is another; or its letter head has the name of who holds the account; or a
-# till printed it, whose receipts name nobody else.
-_CERTAIN = (
-    frozenset({"named"}),
-    frozenset({"top", "number", "only number"}),
-    frozenset({"top", "company", "other customer"}),
-    frozenset({"letter head", "holder"}),
-    frozenset({"top", "company", "till"}),
-)
-# A customer has a legal form, a tax number and a domain too, and stands in an envelope's window, which begins 4 cm
-# below the edge. So there must be a place or a sign that no customer has.
-_NO_CUSTOMERS = frozenset(
-    {
-        "till",
-        "letter head",
-        "foot",
-        "label",
-        "named",
-        "sender line",
-        "holder",
-        "imprint",
-        "domain in foot",
-        "other customer",
-    }
-)
-_LETTER_HEAD = 110.0  # points
+_LETTER_HEAD = 110.0  # points: a customer stands in an envelope's window, which begins 4 cm below the edge
+_UPPER_PART = 300.0  # points
 # `From` and `Remit to` name stations and branches too.
 _NO_NAMING = re.compile(r"^\W*(?:from|remit|service)\b", re.IGNORECASE)
 
 
-@dataclass(slots=True)
-class _Candidate:
-    written: str
-    score: float = 0.0
-    reasons: set[str] = field(default_factory=set)
+@dataclass(frozen=True, slots=True)
+class Supplier:
+    """`signs` are what on the page speaks for the name. `is_certain`: enough of them agree, and none contradicts."""
 
-    def add_reason(self, reason: str, score: float) -> None:
-        if reason not in self.reasons:
-            self.reasons.add(reason)
-            self.score += score
+    name: str
+    signs: frozenset[Sign]
+    is_certain: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Supplier:
-    """`reasons` are what on the page speaks for the name."""
+class _Page:
+    """A page with what is looked for once."""
 
-    name: str
-    reasons: frozenset[str]
+    lines: Sequence[TextLine]
+    domains: set[str]
+    domains_in_foot: set[str]
+    domains_of_mail: set[str]
+    last_page: int
+    usual_height: float
 
-    @property
-    def is_certain(self) -> bool:
-        """Whether two signs agree: of one alone nobody knows whether it is a slogan's, a customer's or a partner's."""
-        signs = self.reasons & _SIGNS
-        if not self.reasons & _NO_CUSTOMERS:
-            return False
-        if "number" in signs:
-            signs -= {"column"}  # the same number
-        return len(signs) >= _ENOUGH_SIGNS or any(some <= self.reasons for some in _CERTAIN)
+    def is_on_first(self, line: TextLine) -> bool:
+        return line.page == self.lines[0].page
+
+    def is_in_foot(self, index: int) -> bool:
+        is_outer = self.lines[index].page in (self.lines[0].page, self.last_page)
+        return is_outer and index > len(self.lines) * marks.FOOT
 
 
 def find_supplier_name(page: Sequence[TextLine]) -> str | None:
@@ -117,54 +79,187 @@ def find_supplier_name(page: Sequence[TextLine]) -> str | None:
 
 def find_supplier(page: Sequence[TextLine]) -> Supplier | None:
     """Whose invoice it is; None unless one name is clearly ahead of all others."""
-    return _choose_supplier(_gather_candidates(page))
+    return _choose_supplier(_gather_names(page))
 
 
-def _gather_candidates(page: Sequence[TextLine]) -> dict[str, _Candidate]:
-    candidates: dict[str, _Candidate] = {}
-    customers: set[str] = set()
-    domains = _find_domains(page)
-    domains_in_foot = _find_domains(page[int(len(page) * _FOOT) :])
-    last = max((line.page for line in page), default=0)
-    usual = median(line.height for line in page) if page else 0.0
-    for index, line in enumerate(page):
+@dataclass(slots=True)
+class _Names:
+    """Those of a page, by what they are without their legal form. `customers` are all that may be the customer's;
+    `has_customer`: one of them is for certain."""
+
+    candidates: dict[str, Candidate] = field(default_factory=dict)
+    customers: set[str] = field(default_factory=set)
+    tax_ids: set[str] = field(default_factory=set)
+    has_customer: bool = False
+
+    def get_candidate(self, name: str) -> Candidate:
+        candidate = self.candidates.setdefault(normalize_name(name), Candidate(name))
+        if labels.COMPANY.search(name) and not has_legal_form(candidate):
+            candidate.written = name  # the one with its legal form is the whole name
+        return candidate
+
+
+def _gather_names(lines: Sequence[TextLine]) -> _Names:
+    page = _look_over(lines)
+    names = _Names()
+    for index, line in enumerate(lines):
         # A row of a table names no supplier, and each of its cells would be compared with all others.
         for number, cell in enumerate(line.cells if len(line.cells) <= _MAX_CELLS else ()):
-            labelled = _find_labelled_seller(page, index, number)
-            if labelled:
-                _get_candidate(candidates, labelled).add_reason("label", 4.0)
-                if not _NO_NAMING.match(cell.text):
-                    _get_candidate(candidates, labelled).add_reason("named", 0.0)
-            if is_buyer_cell(page, index, number):
-                if (customer := _parse_customer(cell.text)) is not None:
-                    customers.add(normalize_name(customer))
+            _add_labelled(names, lines, index, number)
+            if _add_customer(names, lines, index, number):
                 continue
-            name = parse_name(_join_wrapped_name(page, index, number))
-            if name and not _is_below_sender_line(page, index, number) and not _is_street(page, index, number):
-                candidate = _get_candidate(candidates, name)
-                _score_candidate(candidate, page, index, domains, last)
-                if normalize_name(name) in domains_in_foot:
-                    candidate.add_reason("domain in foot", 0.0)
-                is_head = index < _HEAD_LINES and line.page == page[0].page
-                # A line is as high as what it begins with.
-                if is_head and number == 0 and line.height > _LARGE * usual:
-                    candidate.add_reason("large", 1.5)
-            if sender := _find_sender(line, number):
-                _get_candidate(candidates, sender).add_reason("sender line", 4.0)
-            if holder := find_account_holder(page, index, number):
-                _get_candidate(candidates, holder).add_reason("holder", 2.0)
-    is_from_till = not customers and _is_from_till(page)
+            names.tax_ids.update(marks.list_tax_ids(cell))
+            _add_name(names, page, index, number)
+            if holder := find_account_holder(lines, index, number):
+                names.get_candidate(holder).add(Sign.HOLDER, 2.0)
+                if not page.is_in_foot(index):
+                    names.get_candidate(holder).add(Sign.HOLDER_ABOVE_FOOT)
+    _add_signs_of_page(names, lines)
+    return names
+
+
+def _add_customer(names: _Names, lines: Sequence[TextLine], index: int, number: int) -> bool:
+    label = find_buyer_label(lines, index, number)
+    is_addressed = label is None and is_addressee(lines, index, number)
+    if label is None and not is_addressed:
+        return False
+    if (customer := parse_customer(lines[index].cells[number].text)) is not None:
+        names.customers.add(normalize_name(customer))
+        names.has_customer |= label is None or names_customer(label)
+    return True
+
+
+def _look_over(lines: Sequence[TextLine]) -> _Page:
+    foot = int(len(lines) * marks.FOOT)
+    upper = [line for line in lines[:foot] if line.page == lines[0].page and line.top < _UPPER_PART]
+    return _Page(
+        lines,
+        marks.find_domains(lines),
+        marks.find_domains(lines[foot:]),
+        marks.find_domains(upper, only_mail=True),
+        max((line.page for line in lines), default=0),
+        median(line.height for line in lines) if lines else 0.0,
+    )
+
+
+def _add_labelled(names: _Names, lines: Sequence[TextLine], index: int, number: int) -> None:
+    labelled = _find_labelled_seller(lines, index, number)
+    if labelled:
+        names.get_candidate(labelled).add(Sign.LABEL, 4.0)
+        if not _NO_NAMING.match(lines[index].cells[number].text):
+            names.get_candidate(labelled).add(Sign.NAMED)
+
+
+def _add_name(names: _Names, page: _Page, index: int, number: int) -> None:
+    lines, line = page.lines, page.lines[index]
+    name = parse_name(_join_wrapped_name(lines, index, number))
+    sender = find_sender(line, number)
+    is_over_window = sender is not None and stands_over_window(lines, index, number)
+    if name and is_third_party(line, number, name):
+        return
+    if name and not is_below_sender_line(lines, index, number) and not _is_street(lines, index, number):
+        candidate = names.get_candidate(name)
+        candidate.rows.add(index)
+        _score_name(candidate, page, index, number)
+        # The line over a window is one sign; a letter head may be one line too.
+        if not is_over_window and not _is_street_or_row(candidate, line):
+            _add_own_signs(candidate, page, index, number)
+    if sender:
+        candidate = names.get_candidate(sender)
+        candidate.add(Sign.ADDRESS, 4.0)
+        if is_over_window:
+            candidate.add(Sign.SENDER_LINE)
+        elif page.is_in_foot(index):
+            candidate.add(Sign.IMPRINT)
+
+
+def _is_street_or_row(candidate: Candidate, line: TextLine) -> bool:
+    """`Ring 3` stands in head and foot as well, and so may what was sold, with its price."""
+    is_street = HOUSE.search(candidate.written) is not None and not has_legal_form(candidate)
+    return is_street or any(is_money(cell.text) for cell in line.cells)
+
+
+def _score_name(candidate: Candidate, page: _Page, index: int, number: int) -> None:
+    """What decides which name is ahead."""
+    line, name = page.lines[index], candidate.written
+    if has_legal_form(candidate):
+        candidate.add(Sign.COMPANY, 3.0)
+    if normalize_name(name) in page.domains:
+        candidate.add(Sign.DOMAIN, 3.0)
+    elif any(begins_alike(name, domain) for domain in page.domains):
+        candidate.add(Sign.DOMAIN)
+    if index < 3 and page.is_on_first(line):
+        candidate.add(Sign.TOP, 1.0)
+    # A line is as high as what it begins with.
+    is_large = number == 0 and line.height > _LARGE * page.usual_height
+    if is_large and index < _HEAD_LINES and page.is_on_first(line):
+        candidate.add(Sign.LARGE, 1.5)
+    if page.is_in_foot(index):
+        candidate.add(Sign.FOOT, 0.5)
+    if Sign.SEEN in candidate.signs:
+        candidate.add(Sign.AGAIN, 1.0)
+    candidate.add(Sign.SEEN)
+    if marks.has_number_near(page.lines, index, name):
+        candidate.add(Sign.NUMBER, 2.0)
+    elif marks.has_number_in_column(page.lines, index, name):
+        candidate.add(Sign.COLUMN)
+    if marks.has_mail_below(page.lines, index, name):
+        candidate.add(Sign.MAIL, 2.0)
+
+
+def _add_own_signs(candidate: Candidate, page: _Page, index: int, number: int) -> None:
+    """What decides whether the name is believed: nothing of it is somebody else's."""
+    lines, line, name = page.lines, page.lines[index], candidate.written
+    if index == 0 and number == 0:
+        candidate.add(Sign.FIRST)
+    is_in_head = line.top < _LETTER_HEAD and page.is_on_first(line)
+    if page.is_in_foot(index) and not is_in_head:
+        if marks.has_imprint(lines, index):
+            candidate.add(Sign.IMPRINT)
+        if marks.list_numbers_of_foot(lines, index):
+            candidate.add(Sign.NUMBER_OF_FOOT)
+        if any(begins_alike(name, domain) for domain in page.domains_of_mail):
+            candidate.add(Sign.DOMAIN_OF_MAIL)
+    elif line.top < _UPPER_PART and page.is_on_first(line):
+        _add_signs_of_head(candidate, page, index, number)
+    if normalize_name(name) in page.domains_in_foot:
+        candidate.add(Sign.DOMAIN_IN_FOOT)
+    own = marks.list_own_cells(lines, index, line.cells[number], name)
+    if any(map(marks.has_tax_id, own)):
+        candidate.add(Sign.OWN_TAX_ID)
+
+
+def _add_signs_of_head(candidate: Candidate, page: _Page, index: int, number: int) -> None:
+    line, name = page.lines[index], candidate.written
+    cell = line.cells[number]
+    own = marks.list_own_cells(page.lines, index, cell, name)
+    candidate.add(Sign.UPPER)
+    if any(map(marks.is_own_number, own)):
+        candidate.add(Sign.OWN_NUMBER)
+    if marks.heads_its_block(page.lines, index, cell, name):
+        candidate.add(Sign.HEADS_BLOCK)
+    if line.top >= _LETTER_HEAD:
+        return
+    candidate.add(Sign.LETTER_HEAD)
+    if any(map(marks.tells_of_seller, own)):
+        candidate.add(Sign.CONTACT)
+    if marks.has_only_numbers(own[1:]):
+        candidate.add(Sign.NO_ADDRESS)
+
+
+def _add_signs_of_page(names: _Names, lines: Sequence[TextLine]) -> None:
+    is_from_till = not names.customers and _is_from_till(lines)
+    candidates = names.candidates
     for key, candidate in candidates.items():
-        if customers and key not in customers:
-            candidate.add_reason("other customer", 0.0)
+        if names.has_customer and key not in names.customers:
+            candidate.add(Sign.OTHER_CUSTOMER)
         if is_from_till:
-            candidate.add_reason("till", 0.0)
-    return candidates
-
-
-def _parse_customer(text: str) -> str | None:
-    """Below a heading, or behind a label: `Thank you for your visit` names nobody."""
-    return parse_name(text.partition(":")[2].strip() if labels.BUYER.search(text) else text)
+            candidate.add(Sign.TILL)
+        if len(names.tax_ids) == 1:
+            candidate.add(Sign.ONLY_TAX_ID)
+    numbered = [candidate for candidate in candidates.values() if Sign.NUMBER in candidate.signs]
+    if len(numbered) == 1:
+        numbered[0].add(Sign.ONLY_NUMBER, 1.0)
 
 
 def _is_from_till(page: Sequence[TextLine]) -> bool:
@@ -176,10 +271,26 @@ def _is_from_till(page: Sequence[TextLine]) -> bool:
     )
 
 
-def _choose_supplier(candidates: dict[str, _Candidate]) -> Supplier | None:
-    numbered = [candidate for candidate in candidates.values() if "number" in candidate.reasons]
-    if len(numbered) == 1:
-        numbered[0].add_reason("only number", 1.0)
+def _choose_supplier(names: _Names) -> Supplier | None:
+    best = _find_best(names.candidates)
+    if best is not None and not best.stands_elsewhere_alone:
+        return _judge(best, names)
+    # A company that only a foot has may be ahead, with its number, of a letter head that other signs agree with.
+    enough = [candidate for candidate in names.candidates.values() if is_enough(candidate.signs)][: _MAX_CERTAIN + 1]
+    certain = [supplier for supplier in (_judge(candidate, names) for candidate in enough) if supplier.is_certain]
+    if len(certain) == 1 and len(enough) <= _MAX_CERTAIN:
+        return certain[0]
+    return None if best is None else _judge(best, names)
+
+
+def _judge(best: Candidate, names: _Names) -> Supplier:
+    others = [candidate for key, candidate in names.candidates.items() if key not in names.customers]
+    is_customer = normalize_name(best.written) in names.customers
+    is_certain = is_enough(best.signs) and not is_customer and not is_contradicted(best, others)
+    return Supplier(best.written, frozenset(best.signs), is_certain)
+
+
+def _find_best(candidates: Mapping[str, Candidate]) -> Candidate | None:
     ranked = sorted(candidates.values(), key=lambda candidate: -candidate.score)
     if not ranked or ranked[0].score < _ENOUGH:
         return None
@@ -189,10 +300,11 @@ def _choose_supplier(candidates: dict[str, _Candidate]) -> Supplier | None:
     rivals = [other for other in others if other not in longer]
     if rivals and best.score - rivals[0].score < _AHEAD:
         return None
-    companies = [other for other in longer if labels.COMPANY.search(other.written)]
-    if not labels.COMPANY.search(best.written) and len(companies) == 1:
-        return Supplier(companies[0].written, frozenset(best.reasons | companies[0].reasons))
-    return Supplier(best.written, frozenset(best.reasons))
+    companies = [other for other in longer if has_legal_form(other)]
+    if not has_legal_form(best) and len(companies) == 1:
+        (whole,) = companies
+        return Candidate(whole.written, best.score, best.signs | whole.signs, best.rows | whole.rows)
+    return best
 
 
 def _join_wrapped_name(page: Sequence[TextLine], index: int, number: int) -> str:
@@ -206,230 +318,11 @@ def _join_wrapped_name(page: Sequence[TextLine], index: int, number: int) -> str
     return f"{names[0]} {cell.text}" if names else cell.text
 
 
-def is_buyer_cell(page: Sequence[TextLine], line_index: int, cell_index: int) -> bool:
-    """Whether a cell belongs to the customer: by a word beside it, or by the nearest heading above in its column."""
-    line = page[line_index]
-    cell = line.cells[cell_index]
-    near = [other for other in line.cells[max(0, cell_index - 1) : cell_index] if cell.left - other.right < _FAR_BESIDE]
-    beside = " ".join(other.text for other in (*near, cell))
-    if labels.SELLER.search(cell.text):
-        return False
-    if labels.BUYER.search(beside):
-        return True
-    if cell_index == 1 and _NAME_LABEL.match(line.cells[0].text):
-        return is_buyer_cell(page, line_index, 0)  # of a form, whose labels stand below the heading
-    lowest = line.top
-    for above in reversed(page[max(0, line_index - 8) : line_index]):
-        height = max(line.height, above.height)
-        if above.page != line.page or line.top - above.top > 9 * height:
-            return False
-        for other in above.cells:
-            if abs(other.left - cell.left) > 12:
-                continue
-            if labels.SELLER.search(other.text):
-                return False
-            is_apart = lowest - above.top > _BLOCK_GAP * height
-            lowest = above.top
-            if (match := labels.BUYER.search(other.text)) and len(other.text) < 40:
-                # A heading alone may stand apart from its block; `Client: Northern` is a block that has ended.
-                return not is_apart or not other.text[match.end() :].strip(" :")
-            if is_apart:
-                return False
-    return False
-
-
-def _find_sender(line: TextLine, number: int) -> str | None:
-    """In a cell; or over several, which marks between its parts make of a line."""
-    cell = line.cells[number]
-    if number == 0 and any(re.fullmatch(r"[●•|·–—-]", other.text) for other in line.cells[1:3]):
-        return _find_sender_in_line(" ".join(other.text for other in line.cells[:_MAX_CELLS]))
-    return _find_sender_in_line(cell.text)
-
-
-def _find_sender_in_line(text: str) -> str | None:
-    """`Malerbetrieb Kunz, Hauptstr. 1, 10115 Berlin`: the line over an envelope's window begins with the sender."""
-    parts = _SENDER_PARTS.split(text)
-    town = next((number for number, part in enumerate(parts) if number and _TOWN.match(part)), None)
-    # A company with a postcode of its own names no street.
-    least = 2 if labels.COMPANY.search(parts[0]) else 3
-    if len(parts) < least or town is None:
-        return None
-    # `Kwekerijweg 8, 2691 KP …`: without a street in between the first part is the street.
-    if _HOUSE.search(parts[0]) and not any(_HOUSE.search(part) for part in parts[1:town]):
-        return None
-    return parse_name(parts[0])
-
-
 def _is_street(page: Sequence[TextLine], line_index: int, cell_index: int) -> bool:
     """`Langestraat 88` over `3811 AK Amersfoort`."""
     cell = page[line_index].cells[cell_index]
-    below = next(_list_block(page, line_index, cell, 1), None)
-    return _HOUSE.search(cell.text) is not None and below is not None and _TOWN.match(below[1].text) is not None
-
-
-def _is_below_sender_line(page: Sequence[TextLine], line_index: int, cell_index: int) -> bool:
-    """Whether a cell stands in an envelope's window, close below the sender's line: it is the addressee."""
-    line = page[line_index]
-    cell = line.cells[cell_index]
-    for above in reversed(page[max(0, line_index - 4) : line_index]):
-        if above.page != line.page or line.top - above.top > 6 * line.height:
-            return False
-        if any(abs(other.left - cell.left) < 40 and _find_sender_in_line(other.text) for other in above.cells):
-            return True
-    return False
-
-
-def _score_candidate(
-    candidate: _Candidate, page: Sequence[TextLine], index: int, domains: set[str], last_page: int
-) -> None:
-    line = page[index]
-    if labels.COMPANY.search(candidate.written):
-        candidate.add_reason("company", 3.0)
-    if normalize_name(candidate.written) in domains:
-        candidate.add_reason("domain", 3.0)
-    elif any(begins_alike(candidate.written, domain) for domain in domains):
-        candidate.add_reason("domain", 0.0)
-    if index < 3 and line.page == page[0].page:
-        candidate.add_reason("top", 1.0)
-    if line.top < _LETTER_HEAD and line.page == page[0].page:
-        candidate.add_reason("letter head", 0.0)
-    if line.page in (page[0].page, last_page) and index > len(page) * _FOOT:
-        candidate.add_reason("foot", 0.5)
-        if _is_imprint(page, index, candidate.written):
-            candidate.add_reason("imprint", 0.0)
-    if "seen" in candidate.reasons:
-        candidate.add_reason("again", 1.0)
-    candidate.add_reason("seen", 0.0)
-    if _has_own_number_near(page, index, candidate.written):
-        candidate.add_reason("number", 2.0)
-    elif _has_own_number_in_column(page, index, candidate.written):
-        candidate.add_reason("column", 0.0)
-    if _has_address_with_last_name_below(page, index, candidate.written):
-        candidate.add_reason("mail", 2.0)
-
-
-# What stands beside a business's name in the foot of its paper.
-_OF_IMPRINT = labels.match_any(
-    r"\b(?:tel|phone|fon|telefon|tél|www|iban|bic|bankgiro|capital|kapital|krs|c\.?s\.?v|registered|inscrita|amtsgericht|rcs|sitz)\b|@",
-    r"\b(?:geschäftsführ\w{1,4}|vorstand|managing\s+director|directeur|gérant|bestuurder)\b",
-    labels.REGISTER.pattern,
-    labels.VAT_ID.pattern,
-)
-
-
-def _is_imprint(page: Sequence[TextLine], index: int, name: str) -> bool:
-    cell = next((cell for cell in page[index].cells if name in cell.text), None)
-    if cell is None:
-        return False
-    own = [page[index].text, *(found.text for _, found in _list_block(page, index, cell, 1))]
-    return any(_OF_IMPRINT.search(text[:_MAX_LINE]) for text in own)
-
-
-def _has_own_number_near(page: Sequence[TextLine], index: int, name: str) -> bool:
-    """A tax number in the same line, or below in the block that the name heads: who has one there is a business."""
-    cell = next((cell for cell in page[index].cells if name in cell.text), page[index].cells[0])
-    own = [index] if any(map(_is_own_number, page[index].cells)) else []
-    if index > len(page) * _FOOT and labels.COMPANY.search(name):
-        # A foot has the numbers in columns of their own.
-        own += [at for at in range(index, min(index + 3, len(page))) if any(map(_is_own_number, page[at].cells))]
-    below = _list_block(page, index, cell, 1)
-    own += [at for at, found in below if _is_own_number(found)]
-    if not own:
-        return False
-    # A street below the name has the number below it too.
-    above = next(_list_block(page, index, cell, -1), None)
-    is_first = above is None or labels.BARE_DOCUMENT.match(above[1].text) is not None
-    return is_first or (labels.COMPANY.search(name) is not None and own[0] - index <= 2)
-
-
-_ENDS_COLUMN = labels.match_any(
-    labels.BUYER.pattern,
-    labels.COMPANY.pattern,
-    labels.INVOICE_WORD.pattern,
-    labels.INVOICE_NUMBER.pattern,
-    r"\d[.,]\d{2}\b",
-)
-
-
-def _has_own_number_in_column(page: Sequence[TextLine], index: int, name: str) -> bool:
-    """A tax number farther below in the column that a company heads, with gaps between address, web and numbers."""
-    cell = next((cell for cell in page[index].cells if name in cell.text), None)
-    if cell is None or not labels.COMPANY.search(name):
-        return False
-    for line in page[index + 1 : index + _COLUMN_LINES]:
-        if line.page != page[index].page:
-            return False
-        for other in line.cells[:_MAX_CELLS]:
-            if abs(other.left - cell.left) > _SAME_COLUMN:
-                continue
-            if _is_own_number(other):
-                return True
-            if _ENDS_COLUMN.search(other.text):
-                return False
-    return False
-
-
-def _list_block(page: Sequence[TextLine], index: int, cell: TextCell, step: int) -> Iterator[tuple[int, TextCell]]:
-    """The cells below a cell (or above it, with `step` -1) that no gap parts from it, at its left or right edge."""
-    near = page[index]
-    for at in range(index + step, index + step * _BLOCK_LINES, step):
-        if not 0 <= at < len(page) or page[at].page != near.page:
-            return
-        line = page[at]
-        found = next(
-            (o for o in line.cells if abs(o.left - cell.left) < 12 or abs(o.right - cell.right) < 3),
-            None,
-        )
-        if abs(line.top - near.top) > _BLOCK_GAP * max(line.height, near.height):
-            return
-        if found is not None:
-            near = line
-            yield at, found
-
-
-def _is_own_number(cell: TextCell) -> bool:
-    if labels.BUYER.search(cell.text):
-        return False
-    match = labels.REGISTER.search(cell.text)
-    if match and sum(letter.isdigit() for letter in cell.text[match.end() :]) >= _MIN_REGISTER_DIGITS:
-        return True
-    return bool(labels.VAT_ID.search(cell.text) and find_tax_ids(cell.text))
-
-
-def _has_address_with_last_name_below(page: Sequence[TextLine], index: int, name: str) -> bool:
-    """`Sammy Maystone` over `smaystone4@…` or `sammy@maystone.example`: an address that the last word is in."""
-    words = [word.lower() for word in re.findall(r"[^\W\d_]{4,}", name)]
-    cell = next((cell for cell in page[index].cells if name in cell.text), None)
-    if not words or cell is None:
-        return False
-    below = [line.text[:_MAX_LINE] for line in page[index + 1 : index + 3]]
-    below += [other.text for _, other in _list_block(page, index, cell, 1)]
-    return any(
-        words[-1] in match["local"].lower()
-        or any(word in match["domain"].lower() not in _FREE_MAIL for word in (*words[:1], words[-1]))
-        or (words[0] == match["local"].lower() and match["domain"].lower() not in _FREE_MAIL)
-        for text in below
-        for match in _MAIL.finditer(text)
-    )
-
-
-def _get_candidate(candidates: dict[str, _Candidate], name: str) -> _Candidate:
-    candidate = candidates.setdefault(normalize_name(name), _Candidate(name))
-    if labels.COMPANY.search(name) and not labels.COMPANY.search(candidate.written):
-        candidate.written = name  # the one with its legal form is the whole name
-    return candidate
-
-
-def _find_domains(page: Sequence[TextLine]) -> set[str]:
-    """Those of web and mail addresses, without those of the customer."""
-    found = {
-        match[1].lower()
-        for index, line in enumerate(page)
-        for number, cell in enumerate(line.cells[:_MAX_CELLS])
-        for match in _WEB.finditer(cell.text)
-        if not is_buyer_cell(page, index, number)
-    }
-    return {re.sub(r"[^a-z0-9]", "", domain) for domain in found - _FREE_MAIL}
+    below = next(list_block(page, line_index, cell, 1), None)
+    return HOUSE.search(cell.text) is not None and below is not None and TOWN.match(below[1].text) is not None
 
 
 def _find_labelled_seller(page: Sequence[TextLine], index: int, number: int) -> str | None:
@@ -456,5 +349,5 @@ def _list_texts_for_label(page: Sequence[TextLine], index: int, number: int, end
         for position, other in enumerate(below.cells):
             if abs(other.left - cell.left) < 12:
                 # A form: `Name:` and the name beside it.
-                is_form = _NAME_LABEL.match(other.text) and position + 1 < len(below.cells)
+                is_form = NAME_LABEL.match(other.text) and position + 1 < len(below.cells)
                 yield below.cells[position + 1].text if is_form else other.text

@@ -11,7 +11,7 @@ from ingestion.domain.search_words import fold_words
 from ingestion.domain.transcript import TextLine
 from ingestion.extract import labels
 from ingestion.extract.company_names import parse_name
-from ingestion.extract.supplier import is_buyer_cell
+from ingestion.extract.customer_cells import is_buyer_cell
 from ingestion.extract.tax_ids import drop_country, find_tax_ids
 
 _SHORTEST_TAX_ID = 7

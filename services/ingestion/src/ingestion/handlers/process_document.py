@@ -237,13 +237,14 @@ class DocumentProcessor:
         if former.archive_path is not None:
             # The copy was written by an earlier reading, and is kept whatever this one says.
             outcome = outcome.with_archive_path(former.archive_path)
-        current = outcome if outcome.takes_place_of(former) else former
+        failed = None if outcome.takes_place_of(former) else outcome
+        current = outcome if failed is None else former
         if current is former and outcome.archive_path is not None:
             current = former.with_archive_path(outcome.archive_path)
-        finished = await self._leases.finish_document(lease, current)
+        finished = await self._leases.finish_document(lease, current, failed=failed)
         if finished is None:
             raise LeaseLost(lease.document_id)
-        ending = "failed" if not outcome.takes_place_of(former) else "unchanged" if finished == former else "changed"
+        ending = "failed" if failed is not None else "unchanged" if finished == former else "changed"
         INGESTION_DOCUMENTS_REREAD.labels(ending).inc()
         log.info(
             "reread_finished",

@@ -1,7 +1,7 @@
 """The blob of a duplicate is deleted once the document's own was read and has the same content."""
 
 from ingestion.ports.blobs import DocumentBlobs
-from ingestion.ports.housekeeping import SweptBlob
+from ingestion.ports.housekeeping import MAX_UNDELETED_COUNTED, SweptBlob
 from ingestion.ports.intake import DuplicateBlob, Rereads, UndeletedDuplicates
 from mailroom_common.errors import Rejected, Unavailable
 from mailroom_common.logs import get_logger
@@ -20,6 +20,13 @@ class DuplicateRemover:
         self._rereads = rereads
         self._blobs = blobs
 
+    @property
+    def kind(self) -> str:
+        return "duplicate"
+
+    async def count_undeleted(self) -> int:
+        return await self._duplicates.count_duplicates(up_to=MAX_UNDELETED_COUNTED)
+
     async def sweep_blob(self) -> SweptBlob | None:
         duplicate = await self._duplicates.claim_duplicate()
         if duplicate is None:
@@ -32,43 +39,45 @@ class DuplicateRemover:
                 "duplicate_blob_mismatched", attachment_id=duplicate.attachment_id, reason=describe_error(error)
             )
             return SweptBlob.KEPT
-        except Unavailable as error:
-            # The store does not answer; it is tried again a day later.
-            log.warning("duplicate_blob_postponed", attachment_id=duplicate.attachment_id, reason=describe_error(error))
-            return SweptBlob.POSTPONED
 
     async def remove_duplicate(self, duplicate: DuplicateBlob) -> SweptBlob:
-        """
+        """Delete it, unless it is needed. A store that cannot be read, or that deletes nothing, as one with a retention
+        lock, holds up no record.
+
         Raises:
             Rejected: it has other content than was recorded; it is kept.
-            Unavailable: it is looked at again.
+            Unavailable: Postgres is away; it is looked at again.
         """
-        if await self._is_needed(duplicate):
+        try:
+            own_sha256 = await self._blobs.compute_sha256(duplicate.key)
+            is_as_recorded = own_sha256 == duplicate.content_sha256
+            kept_sha256 = await self._blobs.compute_sha256(duplicate.kept_key) if is_as_recorded else None
+        except Unavailable as error:
+            BLOB_DELETIONS_FAILED.labels(self.kind).inc()
+            # The store did not give the bytes that are compared before the blob of a duplicate goes; it is tried again.
+            log.warning("duplicate_blob_postponed", attachment_id=duplicate.attachment_id, reason=describe_error(error))
+            return SweptBlob.POSTPONED
+        if own_sha256 is not None and await self._is_needed(duplicate, own_sha256, kept_sha256):
             await self._duplicates.forget_duplicate(duplicate.attachment_id)
             return SweptBlob.KEPT
         try:
             await self._blobs.delete_blob(duplicate.key)
         except (Unavailable, Rejected) as error:
-            # A store that is read from and deletes nothing, as one with a retention lock, holds up no record.
-            BLOB_DELETIONS_FAILED.labels("duplicate").inc()
+            BLOB_DELETIONS_FAILED.labels(self.kind).inc()
             # The store did not delete the blob of a duplicate; nothing is lost, and it is tried again.
             log.warning("duplicate_blob_kept", attachment_id=duplicate.attachment_id, reason=describe_error(error))
             return SweptBlob.POSTPONED
         await self._duplicates.forget_duplicate(duplicate.attachment_id)
         return SweptBlob.DELETED
 
-    async def _is_needed(self, duplicate: DuplicateBlob) -> bool:
-        """Only bytes that are kept elsewhere may go. Both blobs are read for that, each once: what was stored whole may
-        be damaged since, and a record may be wrong about the content of its own blob, too."""
-        own_sha256 = await self._blobs.compute_sha256(duplicate.key)
-        if own_sha256 is None:
-            return False  # it was deleted before
+    async def _is_needed(self, duplicate: DuplicateBlob, own_sha256: str, kept_sha256: str | None) -> bool:
+        """Only bytes that are kept elsewhere may go. Both blobs were read for that: what was stored whole may be
+        damaged since, and a record may be wrong about the content of its own blob, too."""
         if own_sha256 != duplicate.content_sha256:
             await self._duplicates.forget_duplicate(duplicate.attachment_id)
             raise Rejected(
                 f"the blob of attachment {duplicate.attachment_id} has other content than its record says; it is kept"
             )
-        kept_sha256 = await self._blobs.compute_sha256(duplicate.kept_key)
         if kept_sha256 == own_sha256:
             return False
         # The blob that a document names is gone, as after a restore that brought the attachments in another order, or

@@ -54,6 +54,10 @@ class Backfill(Protocol):
         ...
 
 
+# Whoever looks needs to know that they are very many, not how many.
+MAX_UNDELETED_COUNTED = 100_000
+
+
 class SweptBlob(Enum):
     """What became of a blob that perhaps nobody needs."""
 
@@ -63,6 +67,15 @@ class SweptBlob(Enum):
 
 
 class BlobSweep(Protocol):
+    @property
+    def kind(self) -> str:
+        """What is deleted; for metrics."""
+        ...
+
+    async def count_undeleted(self) -> int:
+        """Blobs that the store has not deleted yet, up to `MAX_UNDELETED_COUNTED`."""
+        ...
+
     async def sweep_blob(self) -> SweptBlob | None:
         """Delete one blob that an upload, or a duplicate, left behind long ago. None when there is none."""
         ...

@@ -30,6 +30,8 @@ class UndeletedDuplicates(Protocol):
 
     async def forget_duplicate(self, attachment_id: str) -> None: ...
 
+    async def count_duplicates(self, *, up_to: int) -> int: ...
+
 
 class IntakeStore(UndeletedDuplicates, Protocol):
     async def record_attachment(self, stored: AttachmentStored, lane: Lane = Lane.LIVE) -> DuplicateBlob | None:

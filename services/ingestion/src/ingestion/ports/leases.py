@@ -21,9 +21,12 @@ class DocumentLeases(Protocol):
 
     async def renew_lease(self, lease: DocumentLease) -> bool: ...
 
-    async def finish_document(self, lease: DocumentLease, outcome: DocumentOutcome) -> DocumentOutcome | None:
+    async def finish_document(
+        self, lease: DocumentLease, outcome: DocumentOutcome, *, failed: DocumentOutcome | None = None
+    ) -> DocumentOutcome | None:
         """Make the outcome final and emit the result of every attachment of the document, in one transaction. An
-        outcome that equals the former one repeats the former results.
+        outcome that equals the former one repeats the former results. `failed` is how another reading ended that read
+        nothing, where `outcome` is the former one.
 
         Returns:
             the outcome that the document has then: a person's decision stands, and an account that is new for its

@@ -40,12 +40,17 @@ def transcribe_document(file: BinaryIO, arguments: Mapping[str, Any]) -> JSON:
     pdf = pdf_text.read_pdf_text(file, arguments.get("password"))
     # The page is read of an e-invoice too: where it contradicts the XML a person decides.
     embedded = read_embedded_files(pdf.attachments, pdf.pages)
+    unread = pdf.unread | embedded.unread
+    has_unread_files = ReviewReason.EMBEDDED_FILES_NOT_READ in unread
+    if embedded.pictured:
+        unread = {*unread, ReviewReason.EMBEDDED_FILES_NOT_READ}
     return Transcript(
         content_type,
         embedded.pages,
         (*pdf.lines, *embedded.lines),
         next(iter(embedded.e_invoices), None),
-        tuple(reason for reason in _UNREAD_BY_WEIGHT if reason in pdf.unread | embedded.unread),
-        tuple(pdf.pictured),
+        tuple(reason for reason in _UNREAD_BY_WEIGHT if reason in unread),
+        (*pdf.pictured, *embedded.pictured),
         tuple(embedded.part_starts),
+        has_unread_files=has_unread_files,
     ).to_json()

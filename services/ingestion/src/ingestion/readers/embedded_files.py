@@ -1,44 +1,57 @@
-"""The files in a PDF: XML of e-invoices, and PDFs, whose pages are read as further pages of the document.
+"""The files in a PDF: XML of e-invoices, and PDFs and pictures, whose pages are further pages of the document.
 
-A portfolio is a cover with its invoices attached; an e-invoice is a page with its XML. Bounded in number, bytes and
-depth: what lies beyond, and every file that nothing reads, is reported.
+A portfolio is a cover with its invoices attached, which may be scans; an e-invoice is a page with its XML. Bounded in
+number, bytes and depth: what lies beyond, and every file that nothing reads, is reported.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from io import BytesIO
 from typing import Any
 
-from ingestion.domain.reasons import ReviewReason
+from ingestion.domain.reasons import DocumentSkipReason, ReviewReason
 from ingestion.domain.transcript import HEAD_BYTES, PDF, TextLine, detect_content_type
-from ingestion.readers import einvoice, pdf_text, ubl
+from ingestion.readers import einvoice, image, pdf_text, ubl
 from mailroom_common.parser import UnreadableFile
 
-MAX_PDFS = 20
-MAX_PDF_BYTES = 25_000_000  # in all
+MAX_PARTS = 20  # PDFs and pictures
+MAX_PART_BYTES = 25_000_000  # in all
 MAX_DEPTH = 2  # a PDF in a PDF in the document
-MAX_PAGES = 60  # of all PDFs in a document, beside its own
+MAX_PAGES = 60  # of all of them, beside the document's own
+
+_OF_PICTURED_PAGES = {ReviewReason.NO_TEXT_LAYER, ReviewReason.TEXT_NOT_VISIBLE, ReviewReason.TEXT_GARBLED}
 
 
 @dataclass(slots=True)
 class EmbeddedContent:
-    """What the files say. `part_starts` are the numbers of the first pages of `pdfs`, `pages` counts all pages from the
-    document's first one on; `unread` is why the files may say more than this."""
+    """What the files say. `part_starts` are the numbers of the first pages of `parts`, the PDFs and pictures that are
+    read, `pages` counts all pages from the document's first one on, and `pictured` are those that OCR may say more of;
+    `unread` is why the files may say more than this, whatever OCR finds."""
 
     pages: int
     lines: list[TextLine] = field(default_factory=list)
     part_starts: list[int] = field(default_factory=list)
     e_invoices: list[dict[str, Any]] = field(default_factory=list)
     unread: set[ReviewReason] = field(default_factory=set)
-    pdfs: list[bytes] = field(default_factory=list)
-    pdf_count: int = 0
-    pdf_bytes: int = 0
+    parts: list[bytes] = field(default_factory=list)
+    pictured: list[int] = field(default_factory=list)
+    part_count: int = 0
+    part_bytes: int = 0
 
-    def admit_pdf(self, content: bytes) -> bool:
-        """Count one more PDF; False where it is beyond the limits."""
-        self.pdf_count += 1
-        self.pdf_bytes += len(content)
-        return self.pdf_count <= MAX_PDFS and self.pdf_bytes <= MAX_PDF_BYTES
+    def admit_part(self, content: bytes) -> bool:
+        """Count one more PDF or picture; False where it is beyond the limits."""
+        self.part_count += 1
+        self.part_bytes += len(content)
+        return self.part_count <= MAX_PARTS and self.part_bytes <= MAX_PART_BYTES
+
+    def add_part(self, part: bytes, pages: int, pictured: Iterable[int]) -> int:
+        """The number of its first page."""
+        start = self.pages
+        self.part_starts.append(start)
+        self.parts.append(part)
+        self.pictured += [start + page for page in pictured]
+        self.pages += pages
+        return start
 
 
 def read_embedded_files(files: Sequence[pdf_text.EmbeddedFile], first_page: int) -> EmbeddedContent:
@@ -55,11 +68,13 @@ def read_embedded_files(files: Sequence[pdf_text.EmbeddedFile], first_page: int)
 
 
 def find_embedded_page(content: EmbeddedContent, number: int) -> tuple[bytes, int] | None:
-    """The PDF that a page of the document is in, and its number there; None of a page that there is not."""
+    """The file that a page of the document is in, and its number there; None of a page that there is not."""
     if number >= content.pages:
         return None
     found = [
-        (pdf, number - start) for pdf, start in zip(content.pdfs, content.part_starts, strict=True) if start <= number
+        (part, number - start)
+        for part, start in zip(content.parts, content.part_starts, strict=True)
+        if start <= number
     ]
     return found[-1] if found else None
 
@@ -72,8 +87,15 @@ def _read_files(
             _report_unread(file, content)
         elif einvoice.is_xml(file.content):
             _read_xml(file.name, file.content, content)
-        elif _is_pdf(file.content) and content.pages < page_limit and content.admit_pdf(file.content):
-            _read_pdf(file.content, content, page_limit, depth=depth)
+        elif (
+            (content_type := detect_content_type(file.content[:HEAD_BYTES])) is not None
+            and content.pages < page_limit
+            and content.admit_part(file.content)
+        ):
+            if content_type == PDF:
+                _read_pdf(file.content, content, page_limit, depth=depth)
+            else:
+                _add_picture(file.content, content_type, content, page_limit)
         else:
             _report_unread(file, content)
 
@@ -82,10 +104,6 @@ def _report_unread(file: pdf_text.EmbeddedFile, content: EmbeddedContent) -> Non
     """A file that other programs take for the invoice, by its name or by what is in it, is more than one not read."""
     is_invoice = einvoice.claims_to_be_invoice(file.name, file.content)
     content.unread.add(ReviewReason.XML_UNREADABLE if is_invoice else ReviewReason.EMBEDDED_FILES_NOT_READ)
-
-
-def _is_pdf(content: bytes) -> bool:
-    return detect_content_type(content[:HEAD_BYTES]) == PDF
 
 
 def _read_xml(name: str, xml: bytes, content: EmbeddedContent) -> None:
@@ -112,15 +130,26 @@ def _read_pdf(pdf: bytes, content: EmbeddedContent, page_limit: int, *, depth: i
         # Locked or damaged: the document around it can be read.
         content.unread.add(ReviewReason.EMBEDDED_FILES_NOT_READ)
         return
-    start = content.pages
-    content.part_starts.append(start)
-    content.pdfs.append(pdf)
+    start = content.add_part(pdf, read.pages, read.pictured)
     # Without what nobody sees on them: the reason that it is a proposal is not kept below.
     content.lines += [replace(line, page=start + line.page) for line in read.lines if line.is_visible]
-    content.pages += read.pages
-    # A picture in a file in the file is out of OCR's reach: its reason must not be taken for a page's.
-    content.unread |= {ReviewReason.EMBEDDED_FILES_NOT_READ} if read.unread else set()
+    # That a page is a picture is no reason here: it must not be taken for one of the document's own.
+    content.unread |= {ReviewReason.EMBEDDED_FILES_NOT_READ} if read.unread - _OF_PICTURED_PAGES else set()
     if depth < MAX_DEPTH:
         _read_files(read.attachments, content, page_limit, depth=depth + 1)
     elif read.attachments:
+        content.unread.add(ReviewReason.EMBEDDED_FILES_NOT_READ)
+
+
+def _add_picture(picture: bytes, content_type: str, content: EmbeddedContent, page_limit: int) -> None:
+    try:
+        # Not decoded: twenty large ones would take the document's time. OCR says which of them are damaged.
+        pages = image.count_image_pages(BytesIO(picture), content_type, decodes=False)
+    except UnreadableFile as error:
+        if error.reason != DocumentSkipReason.NOT_A_DOCUMENT:  # an icon has nothing to say
+            content.unread.add(ReviewReason.EMBEDDED_FILES_NOT_READ)
+        return
+    read = min(pages, page_limit - content.pages)
+    content.add_part(picture, read, range(read))
+    if read < pages:
         content.unread.add(ReviewReason.EMBEDDED_FILES_NOT_READ)

@@ -26,8 +26,8 @@ PICTURE_ERRORS = (UnidentifiedImageError, Image.DecompressionBombError, OSError,
 _ICON, _RULE = 64, 12
 
 
-def count_image_pages(file: BinaryIO, content_type: str) -> int:
-    """The number of pages of a picture that can be decoded.
+def count_image_pages(file: BinaryIO, content_type: str, *, decodes: bool = True) -> int:
+    """The number of pages of a picture whose first one can be decoded, which only `decodes` tells.
 
     Raises:
         UnreadableFile: `unreadable` when it is damaged, or larger than any page; `not_a_document` when it is too small
@@ -37,7 +37,8 @@ def count_image_pages(file: BinaryIO, content_type: str) -> int:
         if content_type != TIFF and (max(image.size) <= _ICON or min(image.size) <= _RULE):
             raise UnreadableFile(DocumentSkipReason.NOT_A_DOCUMENT)
         require_page_size(image)
-        image.load()
+        if decodes:
+            image.load()
         # What a telephone puts behind its photograph is a smaller copy of it, or how bright it is.
         return int(getattr(image, "n_frames", 1)) if content_type == TIFF else 1
 

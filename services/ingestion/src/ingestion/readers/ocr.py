@@ -1,18 +1,18 @@
 """The reader that an OCR process is asked for: the pages of a file that are pictures become lines of text."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, BinaryIO
 
 from PIL import Image
 
 from ingestion.domain.ocr_alphabet import build_alphabet
 from ingestion.domain.page_orientation import PageOrientation
-from ingestion.domain.transcript import HEAD_BYTES, PDF, TextLine, detect_content_type
+from ingestion.domain.transcript import TextLine
+from ingestion.readers.document_pictures import draw_document_pages
 from ingestion.readers.ocr_engine import MAX_SIDE_PIXELS, ReadPicture, read_picture
 from ingestion.readers.ocr_text import build_text_lines, estimate_slope
 from ingestion.readers.page_budget import PageBudget, measure_shares
-from ingestion.readers.page_images import decode_image_pages, draw_pdf_pages
 from mailroom_common.parser import JSON
 
 
@@ -31,7 +31,8 @@ def read_pictured_pages(file: BinaryIO, arguments: Mapping[str, Any]) -> JSON:
     blank: list[int] = []
     lines: list[TextLine] = []
     orientations: list[list[Any]] = []
-    for number, picture, points in _list_pictures(file, budget.spend_on(arguments["pages"]), arguments.get("password")):
+    pages = budget.spend_on(arguments["pages"])
+    for number, picture, points in draw_document_pages(file, pages, MAX_SIDE_PIXELS, arguments.get("password")):
         read.append(number)
         if picture is None:
             continue
@@ -59,13 +60,3 @@ def _find_orientation(found: ReadPicture, picture: Image.Image, points: float) -
 def _list_values(line: TextLine) -> list[Any]:
     cells = [[cell.text, cell.left, cell.right, list(cell.word_confidences)] for cell in line.cells]
     return [line.page, line.top, line.height, cells]
-
-
-def _list_pictures(
-    file: BinaryIO, pages: Iterator[int], password: str | None
-) -> Iterator[tuple[int, Image.Image | None, float]]:
-    content_type = detect_content_type(file.read(HEAD_BYTES))
-    file.seek(0)
-    if content_type == PDF:
-        return draw_pdf_pages(file, pages, MAX_SIDE_PIXELS, password)
-    return decode_image_pages(file, str(content_type), pages, MAX_SIDE_PIXELS)

@@ -49,13 +49,18 @@ def _draw_pdf_page(file: BinaryIO, number: int, max_side: int) -> tuple[int, Ima
     pages, picture, scale = _draw_own_page(file, number, max_side)
     if picture is not None:
         return pages, picture, scale
-    # A page of a PDF in the PDF: where that is, reading the files in the order of the worker tells.
+    # A page of a file in the PDF: where that is, reading the files in the order of the worker tells.
     file.seek(0)
     embedded = read_embedded_files(pdf_text.read_pdf_text(file).attachments, pages)
     found = find_embedded_page(embedded, number)
     if found is None:
         return embedded.pages, None, 0
-    _, picture, scale = _draw_own_page(BytesIO(found[0]), found[1], max_side)
+    part, page = found
+    content_type = detect_content_type(part[:HEAD_BYTES])
+    if content_type == PDF:
+        _, picture, scale = _draw_own_page(BytesIO(part), page, max_side)
+    else:
+        _, picture, scale = _decode_picture(BytesIO(part), str(content_type), page, max_side)
     return embedded.pages, picture, scale
 
 

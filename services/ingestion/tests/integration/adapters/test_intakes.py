@@ -40,6 +40,7 @@ async def test_the_blob_of_a_duplicate_is_remembered_until_it_is_deleted_and_tri
     await site.pool.execute("update ingestion.undeleted_duplicate set next_attempt_at = now()")
     claimed = [await site.intakes.claim_duplicate() for _ in range(2)]
     assert claimed == [duplicate_of(first, second), None]
+    assert [await site.intakes.count_duplicates(up_to=most) for most in (5, 0)] == [1, 0]
     await site.intakes.forget_duplicate(second.attachment_id)
     assert await site.pool.fetchval("select count(*) from ingestion.undeleted_duplicate") == 0
 

@@ -71,11 +71,16 @@ async def list_pages(pool: asyncpg.Pool, wanted: DocumentFilter, limit: int) -> 
             return pages
 
 
-@pytest.mark.parametrize("few", [0, 500], ids=["by stretches", "one by one"])
+@pytest.mark.parametrize(
+    ("few", "most_found"), [(0, 2000), (0, 1), (500, 2000)], ids=["by stretches", "by shorter ones", "one by one"]
+)
 async def test_words_find_the_documents_that_have_all_of_them_the_newest_first_page_by_page(
-    pool: asyncpg.Pool, documents: Mapping[int, set[str]], few: int, monkeypatch: pytest.MonkeyPatch
+    pool: asyncpg.Pool, documents: Mapping[int, set[str]], few: int, most_found: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(word_search, "MAX_CHECKED_SINGLY", few)
+    shortest, *longer = word_search.STEP_SIZES
+    sizes = (shortest, *(size._replace(most_found=most_found) for size in longer))
+    monkeypatch.setattr(word_search, "STEP_SIZES", sizes)
     for text in ("all", "even", "former", "once", "nowhere", "odd former", "even odd"):
         for status in (None, "completed"):
             expected = [
@@ -95,7 +100,7 @@ async def test_no_step_holds_more_documents_against_the_other_filters_than_its_l
     monkeypatch.setattr(word_search, "MAX_CHECKED_SINGLY", 0)
     monkeypatch.setattr(word_search, "_MAX_CANDIDATES", 2)
     monkeypatch.setattr(word_search, "_MAX_DURATION_S", -1)  # a page is one step
-    monkeypatch.setattr(word_search, "STEP_SIZES", ((18, 1, 0.0),))
+    monkeypatch.setattr(word_search, "STEP_SIZES", (word_search.StepSize(18, 1, 0.0, 1000),))
     pages = await list_pages(pool, DocumentFilter(text="all", profile="invoice"), 9)
     assert {len(page) for page in pages} <= {0, 1, 2}
     assert sum(len(page) for page in pages) == len(POSITIONS)

@@ -123,22 +123,8 @@ async def test_each_filter_finds_what_it_names_and_nothing_of_another_tenant(
         assert set(await search(api, **filters)) == {documents[name] for name in names}, filters
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"text": "- -"},
-        {"supplier": "w " * 20},
-        {"reason": "because"},
-        {"currency": "EUR"},
-        {"amount_from": "NaN"},
-        {"issued_from": "01.04.2026"},
-        {"profile": "letters"},
-        {"number": "\x00"},
-        {"content_sha256": "xyz"},
-    ],
-)
-async def test_a_filter_that_nothing_can_match_is_refused(api: httpx.AsyncClient, wrong: dict[str, str]) -> None:
-    assert (await api.get("/documents", params=wrong)).status_code == 422
+async def test_a_filter_that_no_database_can_hold_is_refused(api: httpx.AsyncClient) -> None:
+    assert (await api.get("/documents", params={"number": "\x00"})).status_code == 422
 
 
 async def test_a_filter_whose_name_is_misspelt_is_refused(api: httpx.AsyncClient) -> None:
@@ -304,7 +290,7 @@ async def test_each_filter_has_an_index_that_begins_with_the_tenant(pool: asyncp
             await conn.execute(statement)
         await conn.execute("set local enable_seqscan = off")  # so few words are read faster from the table itself
         conditions = build_conditions("acme", DocumentFilter(status="completed"), before=None)
-        values = [*conditions.values, "'a:acme/10000'", [10 << 56], NEWEST, 100]
+        values = [*conditions.values, "'a:acme/10000'", [10 << 56], NEWEST, 100, 1 << 10]
         plan = "\n".join(row[0] for row in await conn.fetch(f"explain {build_step(conditions)}", *values))
         assert "document_words_by_place" in plan, plan
         assert "Seq Scan" not in plan, plan

@@ -139,11 +139,13 @@ async def test_a_newer_reading_is_kept_beside_a_decision_and_never_replaces_it(
     assert [current[name] for name in kept] == [decided[name] for name in kept]
     assert (await site.results())[-1].reader == "layout-rules/1"
 
-    proposed, corrected, read = await list_history(api, document_id)
+    # The first of the two is kept, and the second says no more than that there was one.
+    again, proposed, corrected, read = await list_history(api, document_id)
+    assert (again["kind"], again["reader"], again["extraction"]) == ("reread_not_taken", "layout-rules/2", None)
     assert (proposed["kind"], proposed["version"], proposed["reader"]) == ("proposed", 2, "layout-rules/2")
     assert proposed["extraction"]["total_gross"] == "120.00"
     assert (corrected["kind"], read["kind"]) == ("corrected", "read")
-    assert await list_history(api, document_id, limit=1) == [proposed]
+    assert await list_history(api, document_id, limit=1) == [again, proposed]
 
 
 async def test_a_page_of_the_history_ends_early_where_versions_are_long(
@@ -168,7 +170,34 @@ async def test_a_reading_that_says_the_same_proposes_nothing(site: Ingestion, ap
     document_id = await finish_document(site)
     await api.post(f"/documents/{document_id}/review", **correct(1, total_gross="119"))
     await read_again(site, document_id, DOUBTFUL)
-    assert [entry["kind"] for entry in await list_history(api, document_id)] == ["corrected", "read"]
+    assert [entry["kind"] for entry in await list_history(api, document_id)] == [
+        "reread_not_taken",
+        "corrected",
+        "read",
+    ]
+
+
+async def test_another_reading_that_changes_nothing_is_in_the_history_and_nowhere_else(
+    site: Ingestion, api: httpx.AsyncClient
+) -> None:
+    document_id = await finish_document(site)
+    shown = (await api.get(f"/documents/{document_id}")).json()
+    await read_again(site, document_id, DOUBTFUL, "r1")
+    unchanged, read = await list_history(api, document_id)
+    assert (unchanged["kind"], unchanged["reader"], unchanged["version"]) == ("reread_unchanged", "layout-rules/1", 1)
+    assert (read["kind"], unchanged["recorded_at"] >= read["recorded_at"]) == ("read", True)
+    assert (await api.get(f"/documents/{document_id}")).json() == shown
+
+    await site.rereads.request_document("acme", document_id, "r2")
+    gone = DocumentOutcome(status=ResultStatus.FAILED, reason=ReviewReason.BLOB_MISSING)
+    assert await site.leases.finish_document(await site.claim_document(), DOUBTFUL, failed=gone)
+    failed = (await list_history(api, document_id))[0]
+    assert (failed["kind"], failed["status"], failed["reason"]) == ("reread_failed", "failed", "blob_missing")
+
+    await api.post(f"/documents/{document_id}/review", **correct(1, total_gross="119"))
+    assert [entry["kind"] for entry in await list_history(api, document_id)] == ["corrected", "reread_failed", "read"]
+    await read_again(site, document_id, replace(DOUBTFUL, reader="layout-rules/2"), "r3")
+    assert [entry["kind"] for entry in await list_history(api, document_id)] == ["proposed", "corrected", "read"]
 
 
 async def test_a_decision_during_another_reading_stands(site: Ingestion, api: httpx.AsyncClient) -> None:

@@ -16,7 +16,7 @@ from ingestion_fakes import build_record, build_trade
 from ingestion_processes import api_settings, as_tenant, running_api
 from ingestion_site import SCHEMA, Ingestion, utc_now, wait_for_blocked_statement
 
-from ingestion.adapters import document_results, trade_announcements, trade_ledger
+from ingestion.adapters import document_results, similar_trades, trade_announcements
 from ingestion.adapters.document_results import append_results
 from ingestion.adapters.trade_announcements import PgTradeAnnouncements
 from ingestion.domain.document import DocumentLease, DocumentOutcome
@@ -250,7 +250,7 @@ async def test_a_trade_behind_more_than_are_looked_at_has_a_state_and_counts_onc
     site: Ingestion, api: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A sender who states very many trades of a day must not keep a real one out of the books for ever."""
-    monkeypatch.setattr(trade_ledger, "_MAX_SIMILAR_READ", 2)
+    monkeypatch.setattr(similar_trades, "_MAX_SIMILAR_READ", 2)
     monkeypatch.setattr("ingestion.domain.trade_ledger.MAX_COMPARED", 2)
     for name in ("forged", "forged too"):
         await finish(site, name, outcome_of(build_trade(isin="US0378331005", reference=name)))
@@ -384,29 +384,94 @@ async def test_a_person_tells_two_trades_apart_and_the_decision_is_kept(
 
 _MANY_ALIKE = """
     insert into ingestion.trade (trade_id, tenant_id, doc_source_id, document_id, content_sha256, position, match_key,
-                                 fields, is_cancellation, instrument_keys, state)
-    select n::text, case when n % 2 = 0 then 'acme' else 'globex' end, '', $1, '', n, 'alike', '{}', false, '{}',
-           'counted'
+                                 fields, is_cancellation, instrument_keys, state, is_decided)
+    select n::text, 'acme', '', $1, '', n, case when n % 4 = 0 then 'alike' else 'other' end,
+           jsonb_build_object('reference', 'R-' || n), false, '{}', 'counted', n % 2 = 0
     from generate_series(1, 4000) n
 """
-_MANY_DECISIONS = """
-    insert into ingestion.trade_decision (tenant_id, trade_id, other_trade_id, decision, api_key_id)
-    select 'globex', '1', '3', 'distinct', '' from generate_series(1, 4000)
-"""
 
 
-async def test_of_very_many_alike_trades_those_that_are_judged_are_found_by_their_ids(site: Ingestion) -> None:
+async def test_what_is_judged_beside_very_many_alike_trades_is_found_by_indexes(site: Ingestion) -> None:
     document = await finish(site, "note", outcome_of(NOTE))
     own = await finish(site, "own", outcome_of(replace(NOTE, quantity=Decimal(77))))
     async with site.pool.acquire() as conn, conn.transaction():
         await conn.execute(_MANY_ALIKE, document)
-        await conn.execute(_MANY_DECISIONS)
-        await conn.execute("analyze ingestion.trade, ingestion.trade_decision")
-        values = ("acme", ["alike"], own, ["2"], 400)
-        rows = await conn.fetch(f"explain {trade_ledger._LIST_LATER}", *values)
-    plan = "\n".join(row[0] for row in rows)
-    assert "trade_pkey" in plan, plan
-    assert "trade_decision_by_tenant" in plan, plan
+        await conn.execute("analyze ingestion.trade")
+        later = await conn.fetch(f"explain {similar_trades._LIST_LATER}", "acme", ["alike"], own, ["4"], 10)
+        named = await conn.fetch(f"explain {similar_trades._LIST_NAMED}", "acme", ["R7", "R8"], [True, False], 10)
+    plan = "\n".join(row[0] for row in later)
+    assert {"trade_pkey", "trade_decided", "trade_by_document"} <= set(re.findall(r"\w+", plan)), plan
+    assert "Seq Scan" not in plan, plan
+    plan = "\n".join(row[0] for row in named)
+    assert "trade_by_reference" in plan, plan
+
+
+def corrected(field: str, value: Any) -> DocumentOutcome:
+    """A note with another reference that says that it takes the place of R-1001."""
+    made = replace(NOTE, reference="R-1001-K1", **{field: value})
+    taking = replace(made, reference="R-1001", is_cancellation=True, price=None, settled_amount=None, gross_amount=None)
+    return outcome_of(made, taking, status=ResultStatus.NEEDS_REVIEW)
+
+
+async def review(api: httpx.AsyncClient, document: str, body: dict[str, Any]) -> None:
+    seen = {"If-Match": (await api.get(f"/documents/{document}")).headers["etag"]}
+    answer = await api.post(f"/documents/{document}/review", json=body, headers=seen)
+    assert answer.status_code == 200, answer.text
+
+
+async def list_states(site: Ingestion, document: str) -> list[str]:
+    rows = await site.pool.fetch("select state from ingestion.trade where document_id = $1 order by position", document)
+    return [row["state"] for row in rows]
+
+
+async def read_reason(site: Ingestion, document: str) -> str | None:
+    reason: str | None = (await site.document(document))["review_reason"]
+    return reason
+
+
+@pytest.mark.parametrize("is_former_first", [True, False])
+async def test_a_corrected_quantity_counts_in_place_of_the_former_one_whichever_came_first(
+    site: Ingestion, api: httpx.AsyncClient, is_former_first: bool
+) -> None:
+    outcomes = {"former": outcome_of(NOTE), "correction": corrected("quantity", Decimal(18))}
+    order = list(outcomes) if is_former_first else list(outcomes)[::-1]
+    ids = {name: await finish(site, name, outcomes[name]) for name in order}
+    former, correction = ids["former"], ids["correction"]
+    reason = ReviewReason.TRADE_CANCELLED if is_former_first else ReviewReason.CANCELLED_TRADE_NOT_FOUND
+    assert await read_reason(site, correction) == reason
+    assert await list_states(site, former) == ["possibly_cancelled"]
+    await review(api, correction, {"action": "confirm"})
+    again = await finish(site, "former", outcome_of(NOTE), source="source-2")
+    assert await list_states(site, former) == ["cancelled"]
+    assert await list_states(site, correction) == ["counted", "cancellation"]
+    assert await list_states(site, again) == ["duplicate"]
+    elsewhere = await finish(site, "elsewhere", outcome_of(NOTE), source="source-3", tenant="other")
+    assert await list_states(site, elsewhere) == ["counted"]
+    assert [row["trade"]["quantity"] for row in (await api.get("/trades?state=counted")).json()["items"]] == ["18"]
+    await review(api, correction, {"action": "reject"})
+    assert await list_states(site, former) == ["counted"]
+
+
+async def test_what_a_corrected_note_takes_back_by_a_number_of_another_kind_is_named_by_a_person(
+    site: Ingestion, api: httpx.AsyncClient
+) -> None:
+    correction = await finish(site, "correction", corrected("quantity", Decimal(18)))
+    await review(api, correction, {"action": "confirm"})
+    former = await finish(site, "former", outcome_of(replace(NOTE, reference="ORDER-77")))
+    assert await read_reason(site, former) == ReviewReason.TRADE_MAY_BE_CANCELLED
+    elsewhere = await finish(site, "other", outcome_of(replace(NOTE, reference="O-78", isin="US0378331005")))
+    assert await list_states(site, elsewhere) == ["counted"]
+    taking = (await api.get("/trades?state=cancellation_unmatched")).json()["items"][0]
+    taken = (await api.get("/trades", params={"document_id": former})).json()["items"][0]
+    decided = await api.post(
+        f"/trades/{taking['id']}/decision",
+        json={"decision": "same", "other_trade_id": taken["id"]},
+        headers={"If-Match": f'"{taking["version"]}"'},
+    )
+    assert (decided.status_code, decided.json()["cancels"]) == (200, taken["id"]), decided.text
+    await review(api, former, {"action": "confirm"})
+    assert await list_states(site, former) == ["cancelled"]
+    assert await site.pool.fetchval("select count(*) from ingestion.trade where is_decided") == 2
 
 
 async def test_trades_are_found_by_what_they_are(site: Ingestion, api: httpx.AsyncClient) -> None:

@@ -151,8 +151,10 @@ async def test_an_upload_whose_blob_cannot_be_deleted_holds_up_no_other_and_is_t
 
     monkeypatch.setattr(site.blobs, "delete_blob", refuse)
     sweeper = UploadSweeper(site.pool, site.blobs)
+    assert await sweeper.count_undeleted() == 0, "the store was not asked yet"
     assert {await sweeper.sweep_blob() for _ in range(2)} == {SweptBlob.POSTPONED, SweptBlob.DELETED}
+    assert await sweeper.count_undeleted() == 1
     monkeypatch.setattr(site.blobs, "delete_blob", delete)
     assert await sweeper.sweep_blob() is None
     await site.pool.execute(old.format("delete_failed_at"))
-    assert await sweeper.sweep_blob() is SweptBlob.DELETED
+    assert (await sweeper.sweep_blob(), await sweeper.count_undeleted()) == (SweptBlob.DELETED, 0)

@@ -26,10 +26,10 @@ class EmptySession:
         if "has_unplaced" in statement:
             few = list(range(word_search.MAX_CHECKED_SINGLY + 1))
             return [{"has_unplaced": False, "newest": NEWEST, "oldest": 1, "singly": few}]
-        *_, buckets, _before, _most = values
+        *_, buckets, _before, _most, _most_found = values
         self.lengths.append(sum(1 << (bucket >> 56) for bucket in buckets))
         self.now += self._step_s
-        return [{"candidates": [], "matches": []}]
+        return [{"is_overfull": False, "candidates": [], "matches": []}]
 
 
 async def search_page(step_s: float, monkeypatch: pytest.MonkeyPatch) -> tuple[EmptySession, WordMatches]:
@@ -65,3 +65,38 @@ async def test_a_page_makes_a_step_however_long_it_takes(monkeypatch: pytest.Mon
     session, matches = await search_page(5, monkeypatch)
     assert len(session.lengths) == 1
     assert matches.next_before == NEWEST // 1024 * 1024
+
+
+class SupplierOfFormerYears(EmptySession):
+    """Has the words in each of the positions from 1 to `last`, and counts the documents that the steps fetch for it."""
+
+    last = 200_000
+    fetched = 0
+
+    async def fetch(self, statement: str, *values: Any) -> list[dict[str, Any]]:
+        if "has_unplaced" in statement:
+            return await super().fetch(statement, *values)
+        *_, buckets, before, most, most_found = values
+        await super().fetch(statement, *values)
+        found = [position for bucket in buckets for position in _list_positions(bucket, 1, min(before - 1, self.last))]
+        self.fetched += min(len(found), most_found + 1)
+        if len(found) > most_found:
+            return [{"is_overfull": True, "candidates": [], "matches": []}]
+        newest = sorted(found, reverse=True)[:most]
+        return [{"is_overfull": False, "candidates": newest, "matches": newest}]
+
+
+def _list_positions(bucket: int, first: int, last: int) -> range:
+    bits, number = bucket >> 56, bucket & (1 << 56) - 1
+    return range(max(first, number << bits), min(last, ((number + 1) << bits) - 1) + 1)
+
+
+async def test_of_many_documents_of_former_years_no_more_than_a_short_stretch_is_fetched(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    session: Any = SupplierOfFormerYears(0.001)
+    monkeypatch.setattr(word_search, "monotonic", session.read_clock)
+    matches = await find_word_matches(session, "acme", DocumentFilter(supplier="former"), before=None, limit=100)
+    assert matches == WordMatches(list(range(200_000, 199_900, -1)), 199_901)
+    assert session.fetched < 25_000
+    assert len(session.lengths) < 60

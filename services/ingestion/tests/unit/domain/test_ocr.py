@@ -11,6 +11,8 @@ from mailroom_common.events import ResultStatus
 
 REVIEW = DocumentOutcome(status=ResultStatus.NEEDS_REVIEW, reason=ReviewReason.NO_TEXT_LAYER)
 SCAN = Transcript(PDF, 1, unread=(ReviewReason.NO_TEXT_LAYER,), pictured_pages=(0,))
+# A page of text with a scan attached.
+PORTFOLIO = Transcript(PDF, 2, unread=(ReviewReason.EMBEDDED_FILES_NOT_READ,), pictured_pages=(1,), part_starts=(1,))
 
 
 def line(text: str, *, page: int = 0, top: float = 10.0, confidence: float = 0.99) -> TextLine:
@@ -29,6 +31,38 @@ def test_pictures_behind_an_invoice_that_is_whole_are_not_read() -> None:
 def test_e_invoices_of_which_a_person_chooses_one_need_no_picture_read() -> None:
     outcome = DocumentOutcome(status=ResultStatus.NEEDS_REVIEW, reason=ReviewReason.SEVERAL_E_INVOICES)
     assert not needs_ocr(outcome, SCAN)
+
+
+@pytest.mark.parametrize(
+    ("reason", "is_needed"),
+    [(ReviewReason.EMBEDDED_FILES_NOT_READ, True), (ReviewReason.IBAN_NOT_ON_PAGE, False)],
+)
+def test_a_picture_in_a_file_in_the_file_is_read_only_where_it_is_missed(
+    reason: ReviewReason, *, is_needed: bool
+) -> None:
+    """An attached scan could otherwise contradict an e-invoice of which an earlier one settles the account."""
+    outcome = DocumentOutcome(status=ResultStatus.NEEDS_REVIEW, reason=reason)
+    assert needs_ocr(outcome, PORTFOLIO) is is_needed
+
+
+@pytest.mark.parametrize(("has_unread_files", "unread"), [(False, ()), (True, (ReviewReason.EMBEDDED_FILES_NOT_READ,))])
+def test_files_in_the_file_are_read_once_their_pictures_are_unless_nothing_reads_one_of_them(
+    unread: tuple[ReviewReason, ...], *, has_unread_files: bool
+) -> None:
+    transcript = replace(PORTFOLIO, has_unread_files=has_unread_files)
+    assert add_read_pages(transcript, ReadPages([1], [line("Invoice 7", page=1)])).unread == unread
+
+
+def test_a_picture_in_a_file_in_the_file_without_letters_is_no_reason_against_the_pages() -> None:
+    """What is said of a page of the document's own would make its e-invoice one that nobody can compare."""
+    assert add_read_pages(PORTFOLIO, ReadPages([1])).unread == (ReviewReason.EMBEDDED_FILES_NOT_READ,)
+
+
+def test_the_first_page_of_each_file_in_the_file_is_read_first() -> None:
+    """Two scanned invoices are two: none completes before the other was seen."""
+    assert plan_reading([1, 2, 3, 4, 5], 10, part_starts=[1, 3, 5]) == [[1, 3, 5], [4, 2]]
+    assert plan_reading(range(1, 30), 4, part_starts=range(1, 30)) == [[1, 2, 3, 4]]
+    assert plan_reading([0, 1, 2, 7, 8, 9], 5, part_starts=[5, 7]) == [[0, 7], [9, 1, 2]]
 
 
 @pytest.mark.parametrize(

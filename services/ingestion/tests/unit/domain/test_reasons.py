@@ -58,6 +58,8 @@ def test_every_reason_says_whether_the_document_was_read() -> None:
         ReviewReason.TRADES_NOT_READ,
         ReviewReason.TRADE_CANCELLED,
         ReviewReason.TRADES_MAY_BE_SUMMED,
+        ReviewReason.CANCELLED_TRADE_NOT_FOUND,
+        ReviewReason.TRADE_MAY_BE_CANCELLED,
         ReviewReason.SEVERAL_E_INVOICES,
         ReviewReason.SEVERAL_INVOICES,
     }

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ingestion_fakes import build_trade
 
+from ingestion.domain.ledger_entry import LedgerEntry
 from ingestion.domain.trade import ACTIVITY_STATEMENT, CONTRACT_NOTE
 from ingestion.domain.trade_ledger import (
     MAX_COMPARED,
     MAX_SIMILAR,
-    LedgerEntry,
     TradeJudgement,
     TradeState,
     align_trades,

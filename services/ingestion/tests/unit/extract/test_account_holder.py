@@ -27,3 +27,17 @@ def test_the_holder_of_the_account_stands_behind_its_label(text: str, expected: 
 
 def test_the_holder_of_an_account_that_is_debited_is_the_customer() -> None:
     assert holders("SEPA-Mandat\nKontoinhaber: Kunde AG") == [None, None]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Zahlungsempfänger: Fidelia Factoring GmbH",
+        "Payment to be made to Barrow Finance Limited",
+        "Payments to Klarna Bank AB",
+        "This invoice has been assigned\nPayable to Muster Ltd",
+        "Wierzytelność przeniesiona\nwłaściciel rachunku: Muster Sp. z o.o.",
+    ],
+)
+def test_who_bought_the_debt_or_passes_the_money_on_is_no_holder(text: str) -> None:
+    assert set(holders(text)) == {None}

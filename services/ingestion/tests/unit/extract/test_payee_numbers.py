@@ -106,3 +106,20 @@ def test_the_account_of_a_mandate_is_the_payers_in_whichever_line_it_stands() ->
     assert find_iban(page) is None
     foot = Transcript.from_rows(["Rechnung 17", *mandate, "", "", "IBAN DE02 1203 0000 0000 2020 51"]).lines
     assert find_iban(foot) == "DE02120300000000202051"
+
+
+@pytest.mark.parametrize(
+    ("foot", "expected"),
+    [
+        (["Ein Partner der Verbund AG, HRB 12345, USt-IdNr. DE136695976"], None),
+        (["Verbund AG      www.verbund.example      USt-IdNr. DE136695976"], None),
+        (["Verbund AG, Ring 9", "Amtsgericht Köln HRB 12345, USt-IdNr. DE136695976"], None),
+        (["Malerbetrieb Kunz, Ring 3, USt-IdNr. DE136695976"], "DE136695976"),
+        (["Ring 3      Stadtbank AG                     USt-IdNr. DE136695976"], "DE136695976"),
+        (["Ring 3      Nordgeld AG                      USt-IdNr. DE136695976", f"{'':12}IBAN DE89"], "DE136695976"),
+    ],
+)
+def test_a_number_behind_another_companys_name_is_that_companys(foot: list[str], expected: str | None) -> None:
+    assert (
+        find_vat_id(read_rows("\n".join(["Malerbetrieb Kunz", "Rechnung 7", *foot])), "Malerbetrieb Kunz") == expected
+    )

@@ -4,7 +4,9 @@ import pytest
 
 from ingestion.domain.transcript import TextLine, Transcript
 from ingestion.extract.company_names import normalize_name
-from ingestion.extract.supplier import find_supplier, find_supplier_name, is_buyer_cell
+from ingestion.extract.customer_cells import is_buyer_cell
+from ingestion.extract.supplier import find_supplier, find_supplier_name
+from ingestion.extract.supplier_signs import Sign
 
 
 def page(text: str) -> tuple[TextLine, ...]:
@@ -57,7 +59,7 @@ def test_one_sign_alone_makes_no_certain_supplier(text: str, is_certain: bool) -
 def test_a_sender_line_may_be_cut_into_cells_by_its_marks() -> None:
     supplier = find_supplier(page("Invoice 7\nMuster GmbH  ●  Ecke 12  ●  12345 Stadthausen\nAnna Kunz\nRing 3"))
     assert supplier is not None
-    assert "sender line" in supplier.reasons
+    assert Sign.SENDER_LINE in supplier.signs
 
 
 def test_a_company_heads_its_column_down_to_its_numbers_whatever_gaps_are_between() -> None:
@@ -226,15 +228,27 @@ def test_a_dash_may_be_in_a_name(head: str, expected: str | None) -> None:
     assert find_supplier_name(page(f"{head}\nVAT DE136695976\nInvoice 7\nTotal 10.00")) == expected
 
 
-@pytest.mark.parametrize(("lines_above", "is_certain"), [(0, True), (10, False)])
-def test_a_company_in_an_envelopes_window_is_not_certain_by_its_own_number(lines_above: int, is_certain: bool) -> None:
+@pytest.mark.parametrize(
+    ("address", "lines_above", "is_certain"),
+    [
+        (["Ring 3"], 10, False),
+        (["Ring 3"], 0, False),
+        (["Ring 3", "Tel. 030 1234567"], 0, True),  # whom a letter is written to has no telephone there
+        (["Ring 3", "Tel. 030 1234567"], 10, False),
+        ([], 0, True),  # nor is it written to nowhere
+        ([], 10, False),
+    ],
+)
+def test_a_companys_own_number_is_believed_in_a_letter_head_that_no_customers_address_can_be(
+    address: list[str], lines_above: int, is_certain: bool
+) -> None:
     """Where the supplier is a picture, the customer is the only company of the page, and has the only tax number."""
     rows = [
         *(["Page 1 of 1"] if lines_above else []),
         *[""] * lines_above,
         "Muster GmbH",
         "VAT DE136695976",
-        "Ring 3",
+        *address,
         *[""] * 5,
         "Invoice 7",
         *["Item  1.00"] * 9,
@@ -242,3 +256,55 @@ def test_a_company_in_an_envelopes_window_is_not_certain_by_its_own_number(lines
     supplier = find_supplier(page("\n".join(rows)))
     assert supplier is not None
     assert supplier.is_certain is is_certain
+
+
+@pytest.mark.parametrize(
+    ("label", "is_certain"),
+    [
+        ("Kunde: Beispiel AG", True),
+        ("Zahlbar durch: Beispiel AG", True),
+        ("Ihr Ansprechpartner: Anna Kunz", False),
+        ("Ihr Zeichen: Kunz", False),
+        ("Your contact: Anna Kunz", False),
+    ],
+)
+def test_only_a_customer_is_another_customer(label: str, is_certain: bool) -> None:
+    """`Your contact` is the seller's; below it the company at the top may be the customer."""
+    supplier = find_supplier(page(f"Muster GmbH\nRing 3\n\nInvoice 7\n{label}\nTotal 10.00"))
+    assert supplier is not None
+    assert supplier.is_certain is is_certain
+
+
+@pytest.mark.parametrize(
+    "guest", ["Gast: Muster GmbH", "Gast   Muster GmbH", "Guest:\nMuster GmbH", "Ospite: Muster GmbH"]
+)
+def test_a_guest_is_not_the_restaurant(guest: str) -> None:
+    supplier = find_supplier(page(f"Gasthaus Krone\n{guest}\nRechnung 7\nBrot  10,00\nGesamt  10,00\nEC-Karte  10,00"))
+    assert supplier is None or supplier.name != "Muster GmbH"
+
+
+def test_a_street_in_head_and_foot_is_no_supplier_nor_is_what_was_sold_twice() -> None:
+    rows = ["Ring 3", "Tel. 030 1234567", "", "Brot  10,00", *["Salz  10,00"] * 9, "", "Brot  10,00"]
+    foot = ["Muster GmbH   Ring 3   USt-IdNr. DE136695976"]
+    supplier = find_supplier(page("\n".join([*rows, *foot])))
+    assert supplier is not None
+    assert (supplier.name, supplier.is_certain) == ("Muster GmbH", False)
+
+
+@pytest.mark.parametrize(
+    ("others", "is_certain"),
+    [
+        ("Zahlung an die Sparkasse", True),
+        ("Kontoinhaber: Fidelia GmbH", False),  # who is paid is not who writes
+        ("Kontoinhaber: Muster GmbH", True),
+        ("Zahlungsempfänger: Fidelia Factoring GmbH", True),  # whoever bought the debt says nothing
+    ],
+)
+def test_a_letter_head_and_the_holder_of_the_account_agree(others: str, is_certain: bool) -> None:
+    supplier = find_supplier(page(f"Muster GmbH\nRing 3\n\nKunde:\nBeispiel AG\n\nInvoice 7\nTotal 10.00\n{others}"))
+    assert supplier is not None
+    assert (supplier.name, supplier.is_certain) == ("Muster GmbH", is_certain)
+
+
+def test_a_sender_is_looked_for_in_a_cell_of_blanks_in_one_go() -> None:
+    assert find_supplier_name(page("Invoice 7\nx" + "\u00a0" * 100_000 + "x")) is None

@@ -193,7 +193,9 @@ class DyingSite:
                 site.reach("reserve")
                 return reserved
 
-            async def finish_document(self, lease: DocumentLease, outcome: DocumentOutcome) -> DocumentOutcome | None:
+            async def finish_document(
+                self, lease: DocumentLease, outcome: DocumentOutcome, *, failed: DocumentOutcome | None = None
+            ) -> DocumentOutcome | None:
                 site.reach("before the end")
                 finished = await leases.finish_document(lease, outcome)
                 site.reach("after the end")

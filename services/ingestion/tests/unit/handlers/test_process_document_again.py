@@ -30,7 +30,7 @@ async def test_a_document_that_is_read_again_keeps_its_copy_in_the_archive(
 ) -> None:
     leases.waiting[:] = [build_lease(former=READ_BEFORE)]
     await process(FakeReading(PAGE, extraction=DONE)).process_next()
-    assert end(leases) == READ_BEFORE
+    assert (end(leases), leases.failed) == (READ_BEFORE, None)
     assert (leases.reserved, blobs.archived) == ([], {})
 
 
@@ -41,23 +41,33 @@ async def test_a_copy_stays_also_where_the_new_reading_skips_the_document(proces
 
 
 @pytest.mark.parametrize(
-    "trouble", [ParserLimitReached("memory"), ParserCrashed("died"), ValueError("a bug of ours"), Rejected("gone")]
+    ("trouble", "reason"),
+    [
+        (ParserLimitReached("memory"), ReviewReason.READER_LIMIT),
+        (ParserCrashed("died"), ReviewReason.READER_CRASHED),
+        (ValueError("a bug of ours"), ReviewReason.INTERNAL_ERROR),
+        (Rejected("gone"), ReviewReason.INTERNAL_ERROR),
+    ],
 )
-async def test_a_reading_that_fails_for_good_leaves_the_former_outcome(
-    process: Process, leases: FakeLeases, trouble: Exception
+async def test_a_reading_that_fails_for_good_leaves_the_former_outcome_and_its_reason_is_kept(
+    process: Process, leases: FakeLeases, trouble: Exception, reason: ReviewReason
 ) -> None:
     leases.waiting[:] = [build_lease(former=READ_BEFORE, attempt=3)]
     await process(FakeReading(trouble)).process_next()
     assert end(leases) == READ_BEFORE
+    assert leases.failed is not None
+    assert leases.failed.reason is reason
 
 
-async def test_a_blob_that_retention_took_leaves_the_former_outcome(
+async def test_a_blob_that_retention_took_leaves_the_former_outcome_and_its_reason_is_kept(
     process: Process, leases: FakeLeases, blobs: FakeBlobs
 ) -> None:
     leases.waiting[:] = [build_lease(former=READ_BEFORE, attempt=3)]
     blobs.blobs.clear()
     await process(FakeReading(PAGE)).process_next()
     assert end(leases) == READ_BEFORE
+    assert leases.failed is not None
+    assert leases.failed.reason is ReviewReason.BLOB_MISSING
 
 
 async def test_workers_that_died_of_a_reading_leave_the_former_outcome(process: Process, leases: FakeLeases) -> None:

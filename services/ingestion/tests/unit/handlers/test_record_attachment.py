@@ -48,6 +48,9 @@ class FakeIntakeStore:
     async def claim_duplicate(self) -> DuplicateBlob | None:
         return next(iter(self.undeleted), None)
 
+    async def count_duplicates(self, *, up_to: int) -> int:
+        return min(len(self.undeleted), up_to)
+
     async def forget_duplicate(self, attachment_id: str) -> None:
         self.undeleted = [one for one in self.undeleted if one.attachment_id != attachment_id]
 
@@ -144,19 +147,42 @@ async def test_a_duplicate_that_was_left_behind_is_looked_at_with_what_both_blob
     assert rereads.read_from_copy == ([duplicate.attachment_id] if blob == PDF else [])
 
 
-async def test_a_duplicate_is_not_forgotten_while_the_store_does_not_answer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("unreadable_key", ["documents/2.pdf", KEPT_KEY])
+async def test_a_duplicate_that_the_store_does_not_give_to_be_compared_holds_up_no_record_and_is_not_forgotten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unreadable_key: str
 ) -> None:
     blobs = FakeBlobs(tmp_path, {"documents/2.pdf": PDF, KEPT_KEY: PDF})
+    compute_sha256 = blobs.compute_sha256
 
-    async def fail(_key: str) -> None:
-        raise Unavailable("S3")
+    async def refuse_one(key: str) -> str | None:
+        if key == unreadable_key:
+            raise Unavailable("S3 answered AccessDenied")
+        return await compute_sha256(key)
 
-    monkeypatch.setattr(blobs, "compute_sha256", fail)
+    monkeypatch.setattr(blobs, "compute_sha256", refuse_one)
+    intakes, rereads = FakeIntakeStore("documents/2.pdf"), FakeRereads()
+    await AttachmentRecorder(intakes, rereads, blobs)(record(build_record()))
+    remover = DuplicateRemover(intakes, rereads, blobs)
+    assert await remover.sweep_blob() is SweptBlob.POSTPONED
+    assert (len(intakes.undeleted), set(blobs.blobs)) == (1, {"documents/2.pdf", KEPT_KEY})
+    monkeypatch.undo()
+    assert (await remover.sweep_blob(), intakes.undeleted) == (SweptBlob.DELETED, [])
+
+
+async def test_a_duplicate_is_looked_at_again_where_postgres_is_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The sweep must not take that for an answer of the store."""
     intakes = FakeIntakeStore("documents/2.pdf")
-    with pytest.raises(Unavailable):
-        await AttachmentRecorder(intakes, FakeRereads(), blobs)(record(build_record()))
-    assert await DuplicateRemover(intakes, FakeRereads(), blobs).sweep_blob() is SweptBlob.POSTPONED
+    blobs = FakeBlobs(tmp_path, {"documents/2.pdf": PDF, KEPT_KEY: PDF})
+    await intakes.record_attachment(build_record())
+
+    async def fail(_attachment_id: str) -> None:
+        raise Unavailable("Postgres")
+
+    monkeypatch.setattr(intakes, "forget_duplicate", fail)
+    with pytest.raises(Unavailable, match="Postgres"):
+        await DuplicateRemover(intakes, FakeRereads(), blobs).sweep_blob()
     assert len(intakes.undeleted) == 1
 
 

@@ -75,9 +75,38 @@ def test_an_attachment_that_breaks_its_reader_loses_the_attachment_only(monkeypa
     assert answer["unread"] == ["xml_unreadable"]
 
 
-@pytest.mark.parametrize("content", [b"a,b,c", picture("PNG"), b"%PDF-1.7 damaged", draw([], encrypted="secret")])
+@pytest.mark.parametrize("content", [b"a,b,c", picture("PNG")[:20], b"%PDF-1.7 damaged", draw([], encrypted="secret")])
 def test_a_file_in_the_file_that_nothing_reads_is_said(content: bytes) -> None:
-    assert read(attach(("more", content)))["unread"] == ["embedded_files_not_read"]
+    answer = read(attach(("more", content)))
+    assert (answer["unread"], answer["has_unread_files"]) == (["embedded_files_not_read"], True)
+
+
+def test_a_picture_in_the_pdf_is_a_page_that_ocr_may_read() -> None:
+    scan = BytesIO()
+    Image.new("L", (600, 800), 255).save(scan, "PDF")
+    pages = BytesIO()
+    Image.new("L", (80, 120), 255).save(pages, "TIFF", save_all=True, append_images=[Image.new("L", (80, 120), 255)])
+    inner = attach(("photo.png", picture("PNG")), page=text_page("First"))
+    answer = read(attach(("a.pdf", inner), ("b.pdf", scan.getvalue()), ("c.tiff", pages.getvalue())))
+    assert (answer["pages"], answer["part_starts"]) == (6, [1, 2, 3, 4])
+    assert answer["pictured_pages"] == [2, 3, 4, 5]
+    assert (answer["unread"], answer["has_unread_files"]) == (["embedded_files_not_read"], False)
+
+
+def test_an_icon_in_the_pdf_has_nothing_to_say() -> None:
+    icon = BytesIO()
+    Image.new("L", (32, 32)).save(icon, "PNG")
+    answer = read(attach(("logo.png", icon.getvalue())))
+    assert (answer["pages"], answer["unread"]) == (1, [])
+
+
+def test_of_a_long_file_of_pictures_in_the_pdf_the_first_pages_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    pages = BytesIO()
+    page = Image.new("L", (80, 120), 255)
+    page.save(pages, "TIFF", save_all=True, append_images=[page] * 4)
+    monkeypatch.setattr(embedded_files, "MAX_PAGES", 3)
+    answer = read(attach(("long.tiff", pages.getvalue())))
+    assert (answer["pages"], answer["pictured_pages"], answer["has_unread_files"]) == (4, [1, 2, 3], True)
 
 
 def test_the_pages_of_a_pdf_in_the_pdf_follow_on_its_own() -> None:
@@ -104,7 +133,7 @@ def test_pdfs_in_pdfs_are_read_two_deep() -> None:
 def test_more_pdfs_in_a_pdf_than_are_read_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
     three = attach(*((f"{number}.pdf", text_page(str(number))) for number in range(3)), page=text_page("Cover"))
     assert read(three)["unread"] == []
-    for limit, most in (("MAX_PDFS", 2), ("MAX_PAGES", 2), ("MAX_PDF_BYTES", 4000)):
+    for limit, most in (("MAX_PARTS", 2), ("MAX_PAGES", 2), ("MAX_PART_BYTES", 4000)):
         with monkeypatch.context() as patch:
             patch.setattr(embedded_files, limit, most)
             answer = read(three)

@@ -138,6 +138,15 @@ def test_the_pages_of_a_pdf_in_the_pdf_are_drawn_behind_its_own() -> None:
     assert drawn[3]["png"] is None
 
 
+def test_a_picture_in_the_pdf_is_drawn_behind_its_pages() -> None:
+    writer = PdfWriter(clone_from=BytesIO(PAGE))
+    writer.add_attachment("scan.png", photo := save_picture(Image.new("L", (1190, 800), 255)))
+    written = BytesIO()
+    writer.write(written)
+    shown = ask(written.getvalue(), 1)
+    assert (shown["pages"], shown["png"]) == (2, ask(photo)["png"])
+
+
 def test_a_page_that_is_not_there_is_none() -> None:
     assert ask(PAGE, 1) == {"pages": 1, "png": None, "pixels_per_point": None}
     written = BytesIO()

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, Protocol
 from fastapi import APIRouter, Depends, Query
 from pydantic import AwareDatetime
 
-from mailroom_common.api_requests import DocSourceFilter, refuse_unknown_parameters
+from mailroom_common.api_requests import DocSourceFilter, refuse_unknown_parameters, require_range
 from mailroom_common.auth import APIKeys, Caller, Role, require_role
 from mailroom_common.events import MailKind
 from mailroom_common.web import HTTPProblem, ListPage
@@ -54,6 +54,7 @@ def build_mail_event_router(queries: MailEventQueries, keys: APIKeys) -> APIRout
     ) -> ListPage[MailEventResponse]:
         """Each event once, with the id that it has in the topic `mail-events`, until it is older than
         `MAILROOM_MAIL_EVENT_DAYS`."""
+        require_range("since", since, "until", until)
         selection = MailEventSelection(
             doc_source_id=None if doc_source_id is None else str(doc_source_id),
             kind=kind,

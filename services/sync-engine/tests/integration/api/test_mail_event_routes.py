@@ -145,6 +145,12 @@ async def test_a_tenant_sees_its_own_and_nothing_of_a_deleted_source(
     assert (await client.get("/mail-events", headers={"Authorization": "Bearer c"})).status_code == 401
 
 
+async def test_a_range_that_ends_before_it_begins_is_refused(client: httpx.AsyncClient) -> None:
+    times = {"since": "2026-03-02T12:00:00Z", "until": "2026-03-02T11:00:00Z"}
+    answer = await client.get("/mail-events", params=times)
+    assert (answer.status_code, answer.json()["errors"][0]["loc"]) == (422, ["query", "since"])
+
+
 @pytest.mark.parametrize(
     ("parameter", "value", "status"),
     [

@@ -11,12 +11,14 @@ from itertools import product
 
 from ingestion.domain.trade import Direction
 from ingestion.extract.trades.labels import Label
-from ingestion.extract.trades.lines import LabelPlace, ReadLine
-from ingestion.extract.trades.numbers import CURRENCIES, Number
+from ingestion.extract.trades.lines import LabelPlace, ReadLine, find_label_places
+from ingestion.extract.trades.numbers import CURRENCIES, Number, compute_rounding
 
 _CENT = Decimal("0.02")
 _LEAST = Decimal("0.01")
 _MAX_ROWS = 400  # below one head
+_MAX_HEAD = 3  # lines
+_MIN_HEADS = 3  # labels of numbers, or cells, of a line that is a head, though not that of a table that is understood
 _COLUMNS = frozenset(
     {
         Label.QUANTITY,
@@ -32,6 +34,8 @@ _COLUMNS = frozenset(
 )
 _COSTS = frozenset({Label.FEE, Label.TAX})
 _CODE = re.compile(r"\b[A-Z]{3}\b")
+_SIGNS = {"€": "EUR", "£": "GBP", "$": "USD"}
+_SIGN = re.compile(r"(?<![A-Z])[€£$]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,64 +67,146 @@ class RowColumns:
         return sum((number.value for number in self.list_numbers(label)), Decimal(0))
 
     def find_currencies(self) -> set[str]:
-        """Of its amounts; more than one where costs are in another one."""
+        """Of its price and amounts; more than one where one of them is in another one."""
         named = {
             number.currency or currency
             for label, currency, number in self.numbers
-            if label in _COSTS or label in (Label.GROSS, Label.SETTLED)
+            if label in _COSTS or label in (Label.PRICE, Label.GROSS, Label.SETTLED)
         }
         return {currency for currency in named if currency is not None}
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """`rows` by the index of their line; `with_costs` are all lines below a head that names costs."""
+    """`rows` by the index of their line; `with_costs` are all lines below a head that names costs, and `currencies`
+    what the head above a line names."""
 
     rows: Mapping[int, RowColumns]
     with_costs: frozenset[int]
+    currencies: Mapping[int, frozenset[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Head:
+    columns: tuple[tuple[Label, str | None], ...]
+    has_costs: bool
+    currencies: frozenset[str]
 
 
 def find_columns(lines: Sequence[ReadLine]) -> Columns:
     rows: dict[int, RowColumns] = {}
     with_costs: set[int] = set()
-    head: list[tuple[LabelPlace, str | None]] = []
+    currencies: dict[int, frozenset[str]] = {}
+    head: _Head | None = None
     distance = 0
-    for line in lines:
-        if found := _list_heads(line):
-            head, distance = found, 0
+    for position, line in enumerate(lines):
         distance += 1
-        if not head or not line.numbers or distance > _MAX_ROWS:
+        if (found := _read_head(lines, position, head if distance <= _MAX_HEAD else None)) is not None:
+            head, distance = found, 0
+        if head is None or not line.numbers or distance > _MAX_ROWS:
             continue
-        if any(place.label in _COSTS for place, _ in head):
+        if head.has_costs:
             with_costs.add(line.index)
-        if len(line.numbers) >= len(head):
+        currencies[line.index] = head.currencies
+        if head.columns and len(line.numbers) >= len(head.columns):
             # The name of a security, which stands in front, may have numbers too.
-            numbers = line.numbers[-len(head) :]
+            numbers = line.numbers[-len(head.columns) :]
             rows[line.index] = RowColumns(
-                tuple((place.label, currency, number) for (place, currency), number in zip(head, numbers, strict=True))
+                tuple(
+                    (label, currency, number) for (label, currency), number in zip(head.columns, numbers, strict=True)
+                )
             )
-    return Columns(rows, frozenset(with_costs))
+    return Columns(rows, frozenset(with_costs), currencies)
 
 
-def _list_heads(line: ReadLine) -> list[tuple[LabelPlace, str | None]]:
-    """The columns that have numbers, if the line is the head of a table of trades."""
+def _read_head(lines: Sequence[ReadLine], position: int, above: _Head | None) -> _Head | None:
+    """The head of a table that ends with this line, and may have begun up to two lines before; what a line below says
+    that cannot be told to belong to a column takes away that the head is known: `Comm/` and below it `Fee`."""
+    line = lines[position]
     if line.numbers or line.dates:
-        return []
-    places = [place for place in line.labels if place.label in _COLUMNS]
+        return None
+    for size in range(1, _MAX_HEAD + 1):
+        part = lines[max(0, position - size + 1) : position + 1]
+        if len(part) < size or any(other.numbers or other.dates for other in part):
+            break
+        if _are_one_head(part) and (columns := _list_heads(_merge_cells(part))):
+            return _build_head(columns, part)
+    named = [place.label for place in line.labels if place.label in _COLUMNS]
+    if above is not None and above.columns and named:
+        has_costs = above.has_costs or any(label in _COSTS for label in named)
+        return _Head((), has_costs, above.currencies | _list_currencies(line.text))
+    currencies = _list_currencies(line.text)
+    is_row_of_cells = len(line.source.cells) >= _MIN_HEADS and len(named) > 1
+    if len(named) >= _MIN_HEADS or (is_row_of_cells and currencies):
+        return _Head((), any(label in _COSTS for label in named), currencies)
+    return None
+
+
+def _build_head(columns: Sequence[tuple[Label, str | None]], part: Sequence[ReadLine]) -> _Head:
+    currencies = frozenset(currency for line in part for currency in _list_currencies(line.text))
+    return _Head(tuple(columns), any(label in _COSTS for label, _ in columns), currencies)
+
+
+def _are_one_head(part: Sequence[ReadLine]) -> bool:
+    """Whether the lines stand above each other in columns: a lone cell below the first one begins something else."""
+    if len(part) == 1:
+        return True
+    first = part[0].source.cells
+    return len(first) > 1 and all(
+        len(line.source.cells) > 1 or line.source.cells[0].left > first[0].right for line in part[1:]
+    )
+
+
+def _merge_cells(part: Sequence[ReadLine]) -> str:
+    """The text of a head, each cell with what stands below it."""
+    if len(part) == 1:
+        return part[0].text
+    columns: list[tuple[float, float, str]] = []
+    for cell in (cell for line in part for cell in line.source.cells):
+        for index, (left, right, text) in enumerate(columns):
+            if min(cell.right, right) > max(cell.left, left):
+                columns[index] = (min(left, cell.left), max(right, cell.right), f"{text} {cell.text}")
+                break
+        else:
+            columns.append((cell.left, cell.right, cell.text))
+    return "\t".join(text for _, _, text in sorted(columns))
+
+
+def _list_heads(text: str) -> list[tuple[Label, str | None]]:
+    """The columns that have numbers, if the text is the head of a table of trades."""
+    named = list(find_label_places(text))
+    places = [place for place in named if place.label in _COLUMNS and not _is_said_again(place, named, text)]
     found = [place.label for place in places]
     amounts = [label for label in found if label in (Label.GROSS, Label.SETTLED)]
     if found.count(Label.QUANTITY) != 1 or found.count(Label.PRICE) != 1 or not amounts:
         return []
     if len(set(amounts)) < len(amounts):
         return []
-    ends = [*(other.start for other in line.labels), len(line.text)]
+    ends = [*(other.start for other in named), len(text)]
     return [
-        (place, _find_currency(line.text[place.end : min(end for end in ends if end >= place.end)])) for place in places
+        (place.label, _find_currency(text[place.end : min(end for end in ends if end >= place.end)]))
+        for place in places
     ]
 
 
+def _is_said_again(place: LabelPlace, named: Sequence[LabelPlace], text: str) -> bool:
+    """`Gebühr/ Spesen` in one cell is one column; without cells each is one."""
+    before = (other for other in named if other.end <= place.start and other.label is place.label)
+    return "\t" in text and any("\t" not in text[other.end : place.start] for other in before)
+
+
 def _find_currency(text: str) -> str | None:
-    return next((match[0] for match in _CODE.finditer(text) if match[0] in CURRENCIES), None)
+    return next(iter(_list_currencies(text)), None)
+
+
+def _list_currencies(text: str) -> frozenset[str]:
+    codes = {match[0] for match in _CODE.finditer(text) if match[0] in CURRENCIES}
+    return frozenset(codes | {_SIGNS[match[0]] for match in _SIGN.finditer(text)})
+
+
+def list_currency_cells(line: ReadLine) -> set[str | None]:
+    """The currencies that a row has in cells of their own."""
+    return {cell.strip() for cell in line.text.split("\t") if cell.strip() in CURRENCIES}
 
 
 def resolve_amounts(row: RowColumns, direction: Direction | None) -> RowAmounts | None:
@@ -166,7 +252,7 @@ def _list_readings(row: RowColumns, direction: Direction | None) -> Iterator[_Re
     for units, value in product(quantity.readings, price.readings):
         for gross, settled in pairs:
             deviation = abs(units * value - gross)
-            if units and deviation <= _CENT + gross / 2000:
+            if units and deviation <= _CENT + min(gross / 2000, compute_rounding(quantity, units, price, value)):
                 yield _Reading(units, value, gross, settled, deviation)
 
 

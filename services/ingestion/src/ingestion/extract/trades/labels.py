@@ -50,6 +50,7 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
         Label.EXCHANGE_RATE,
         (
             r"(?:change\s+)?(?:eur|usd|chf|gbp|cad|aud|jpy|dkk|sek|nok|pln|czk|huf|hkd|sgd)\s?/\s?(?:eur|usd|chf|gbp|cad|aud|jpy|dkk|sek|nok|pln|czk|huf|hkd|sgd)(?=\W{0,4}\d)",
+            r"(?:zum\s+)?kurs\s+von\s+(?:eur|usd|chf|gbp|cad|aud|jpy|dkk|sek|nok|pln|czk|huf|hkd|sgd)\s?(?:/\s?)?(?:eur|usd|chf|gbp|cad|aud|jpy|dkk|sek|nok|pln|czk|huf|hkd|sgd)\b",
             r"devisen(?:kurs|mittelkurs|briefkurs|geldkurs)?\b|dev\.?\s?kurs|umrechnungs?kurs|wechselkurs|(?:ex(?:change)?|fx|conversion)[\s-]*rate",
             r"(?:taux|cours)\s+de\s+(?:change|conversion)|tipo\s+de\s+cambio|(?:tasso|cambio)\s+(?:di\s+)?(?:cambio|valuta|divisa)|wisselkoers|c[âa]mbio|valutakurs",
         ),
@@ -57,7 +58,7 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
     (
         Label.TRADE_DATE,
         (
-            r"ausf[üu]hrung(?:\s+\w{1,20}){0,3}\s+am\b|ausf[üu]hrung(?=\W{0,3}\d)|execution(?=\W{0,3}\d)|ex[ée]cution(?=\W{0,3}\d)|ejecuci[óo]n(?=\W{0,3}\d)|esecuzione(?=\W{0,3}\d)|uitvoering(?=\W{0,3}\d)|execu[çc][ãa]o(?=\W{0,3}\d)|(?:schluss|handels|ausf[üu]hrungs|gesch[äa]fts|abschluss|kauf|verkaufs|preis|transaktions)-?\s?(?:tag|datum)(?:\s*/\s*-?\s?(?:zeit|uhrzeit))?|(?:handels|ausf[üu]hrungs)-?\s?(?:uhr)?zeit(?:punkt)?|preisdatum|zeitpunkt\s+der\s+ausf[üu]hrung|ausgef[üu]hrt\s+am|(?:ausf[üu]hrung|abschluss)\s+(?:am|vom)|tag\s+des\s+gesch[äa]fts|datum\s+der\s+ausf[üu]hrung",
+            r"ausf[üu]hrung(?:\s+\w{1,20}){0,3}\s+am\b|ausf[üu]hrung(?=\W{0,3}\d)|execution(?=\W{0,3}\d)|ex[ée]cution(?=\W{0,3}\d)|ejecuci[óo]n(?=\W{0,3}\d)|esecuzione(?=\W{0,3}\d)|uitvoering(?=\W{0,3}\d)|execu[çc][ãa]o(?=\W{0,3}\d)|(?:schluss|handels|ausf[üu]hrungs|gesch[äa]fts|abschluss|kauf|verkaufs|preis|transaktions)-?\s?(?:tag|datum)(?:\s*/\s*-?\s?(?:zeit|uhrzeit))?|(?:handels|ausf[üu]hrungs)-?\s?(?:uhr)?zeit(?:punkt)?|preisdatum|zeitpunkt\s+der\s+ausf[üu]hrung|ausgef[üu]hrt\s+am|(?:ausf[üu]hrung|abschluss)\s+(?:am|vom|per)|order-?ausf[üu]hrung\s+datum(?:\s*/\s*(?:uhr)?zeit)?|tag\s+des\s+gesch[äa]fts|datum\s+der\s+ausf[üu]hrung",
             r"(?:trade|execution|deal|transaction|purchase|sale|dealing|order\s+execution|bargain)\s*date(?:\s*/\s*time)?|date\s+of\s+(?:trade|execution|transaction|deal)|executed\s+(?:on|at)|traded\s+on|(?:trade|execution)\s+(?:date\s+and\s+)?time(?:stamp)?|trans(?:action)?\.?\s+date",
             r"date\s+(?:et\s+heure\s+)?(?:d['’]ex[ée]cution|de\s+(?:la\s+)?(?:transaction|n[ée]gociation|l['’]op[ée]ration)|d['’]op[ée]ration)|ex[ée]cut[ée]e?\s+le|date\s+(?:bourse|op[ée]ration)",
             r"fecha\s+(?:de\s+)?(?:la\s+)?(?:operaci[óo]n|ejecuci[óo]n|contrataci[óo]n|negociaci[óo]n|transacci[óo]n)|ejecutad[ao]\s+el",
@@ -82,6 +83,7 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
         Label.REFERENCE,
         (
             r"(?:auftrags|order|gesch[äa]fts|abrechnungs|transaktions|referenz|beleg|ausf[üu]hrungs|rechnungs)-?\s?(?:nummer|nr\.?|id)|auftrag\s+nr\.?",
+            r"(?:handels|auftrags|order|gesch[äa]fts|transaktions|ausf[üu]hrungs)-?referenz|transaktion(?=\W{1,4}\d{5,12}(?:-\d{1,6})?(?:\s|$))",
             r"(?:order|trade|transaction|contract|deal|bargain|confirmation|execution)\s+(?:reference|ref\.?|no\.?|number|id|#)|our\s+ref(?:erence)?|reference(?:\s+(?:no\.?|number))?",
             r"(?:r[ée]f[ée]rence|num[ée]ro)\s*(?:de\s+|d['’])?(?:l['’])?(?:ordre|ordine|orden|ordem|op[ée]ration|operazione|transaction|avis)?|n[°º]\s*(?:d['’]ordre|op[ée]ration|de\s+orden|orden|operaci[óo]n|ordine|operazione|da\s+ordem|ordem|ordre)",
             r"(?:numero|n[úu]mero|referencia|riferimento|refer[êe]ncia)\s*(?:de\s+(?:la\s+)?|da\s+|d['’]|dell['’])?(?:orden|ordem|operaci[óo]n|ordine|operazione|opera[çc][ãa]o)?|(?:order|transactie|nota|referentie)\s?nummer|kenmerk|refnr\.?",
@@ -110,7 +112,7 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
         Label.TAX,
         (
             r"[a-zäöüß]{0,30}steuern?\b|kest\s+(?:i|ii|iii)|stempel(?:geb[üu]hr)?|[a-z]{0,20}taks\b|roerende\s+voorheffing|droits?\s+de\s+timbre|csg\b|crds\b|contributions?\s+sociales|irpf\b|retenci[óo]n(?:\s+(?:a\s+cuenta|fiscal|irpf))?|tasa\s+(?:tobin|financiera)|imposta\s+di\s+bollo|bolli\b|bollo\b|capital\s+gains?(?:\s+tax)?|imp(?:osto|\.)\s*(?:do\s+|de\s+)?selo|selo\b|irs\b|consumption\s+tax|ftt|panel\s+(?:on\s+takeovers|levy)",
-            r"(?:kapitalertrags?|quellen|abgeltungs?|kirchen|finanztransaktions?|umsatz|stempel|b[öo]rsenumsatz)-?s?t(?:euer|\.)|kapst|kest\b|kist\b|solz\b|solidarit[äa]ts\w*|steuern?\b|eidg\w*\s+umsatzabgabe|umsatzabgabe|stempelabgabe",
+            r"(?:kapitalertrags?|quellen|abgeltungs?|kirchen|finanztransaktions?|umsatz|stempel|b[öo]rsenumsatz)-?s?t(?:euer|\.)|kapst|kest\b|kist\b|solz\b|solidarit[äa]ts\w*|steuern?\b|eidg\w*\.?\s+(?:umsatz-?)?(?:abgaben?|stempelsteuer|stempel)|umsatzabgabe|stempelabgabe",
             r"(?:withholding|stamp|transaction|financial\s+transaction|capital\s+gains|securities|sales)\s+(?:tax|duty)|stamp\s+duty(?:\s+reserve\s+tax)?|sdrt|ptm\s+levy|tax(?:es)?\b|gst\b|vat\b|levy\b|ftt\b",
             r"(?:taxe|imp[ôo]t|ttf|tob|pr[ée]l[èe]vement\w*|t\.?v\.?a\.?)\b(?:\s+(?:sur\s+les\s+)?(?:transactions?\s+financi[èe]res?|bourse|sociaux))?|retenci[óo]n|impuesto\w*|i\.?v\.?a\.?\b",
             r"imposta(?:\s+\w+)?|tobin\s+tax|ritenuta|imposto(?:\s+(?:de\s+)?selo)?|beurs(?:taks|belasting)|belasting|reten[çc][ãa]o|udbytteskat|skat\b",
@@ -139,7 +141,7 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
     (
         Label.INTEREST,
         (
-            r"st[üu](?:e)?ckzinsen|zinsbetrag|(?:lauf|markt)zinsen|(?:zinsen|zinsertrag)\s+f[üu]r\s+\d{1,3}\s+(?:zins)?tage?|accrued\s+interest|int[ée]r[êe]ts\s+courus|cup[óo]n\s+corrido|(?:rateo|interessi\s+maturati)|opgelopen\s+rente|juros\s+(?:corridos|decorridos)|vedhængende\s+rente",
+            r"st[üu](?:e)?ckzinsen|zinsbetrag|(?:lauf|markt|march)zins(?:en)?|(?:zinsen|zinsertrag)\s+f[üu]r\s+\d{1,3}\s+(?:zins)?tage?|accrued\s+interest|int[ée]r[êe]ts\s+courus|cup[óo]n\s+corrido|(?:rateo|interessi\s+maturati)|opgelopen\s+rente|juros\s+(?:corridos|decorridos)|vedhængende\s+rente",
         ),
     ),
     (
@@ -186,7 +188,7 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
             r"vni\b|v\.?l\.?\s+unitaire|cours\s+(?:de\s+(?:bourse|n[ée]gociation|la\s+valeur|l['’]action)|net|limite\s+ex[ée]cut[ée])|prix\s+(?:de\s+(?:la\s+part|souscription|rachat|l['’]action|revient)|net|d['’]achat|de\s+vente)|valor\s+liquidativ[oa]|v\.?\s?liquidativo|precio\s+(?:por\s+(?:t[íi]tulo|acci[óo]n|participaci[óo]n)|neto|bruto|de\s+(?:compra|venta|mercado|contrataci[óo]n))|cambio\s+(?:medio|de\s+ejecuci[óo]n)",
             r"valore\s+(?:unitario|quota|della\s+quota|per\s+quota)|prezzo\s+(?:per\s+(?:quota|azione)|netto|lordo|quota)|(?:gemiddelde|uitgevoerde)\s+(?:koers|prijs)|(?:aankoop|verkoop|uitvoerings|beurs)\s?(?:koers|prijs)|intrinsieke\s+waarde|niw\b|pre[çc]o\s+(?:por\s+(?:a[çc][ãa]o|unidade|t[íi]tulo)|de\s+(?:execu[çc][ãa]o|compra|venda|mercado))|valor\s+(?:da\s+(?:up|unidade(?:\s+de\s+participa[çc][ãa]o)?)|unit[áa]rio)",
             r"(?:ausf[üu]hrungs|abrechnungs|handels|durchschnitts|mittel|kauf|verkaufs|r[üu]cknahme|ausgabe|anteils|st[üu]ck|einl[öo]sungs|b[öo]rsen)-?(?:kurs|preis)|preis\s+(?:pro|je)\s+(?:anteil|st[üu]ck|aktie)|einl[öo]sung\s+zu\b|kurs(?!wert|tag)\b|preis\b|fondskurs",
-            r"(?:execution|average|avg\.?|unit|trade|deal|dealing|share|purchase|sale|market|nav|net\s+asset\s+value)\s*(?:price|rate|value)?(?:\s+per\s+(?:share|unit))?(?<!\bshare)(?<!\bunit)(?<!\btrade)(?<!\bmarket)(?<!\bpurchase)(?<!\bsale)(?<!\bexecution)(?<!\bdeal)|price(?:\s+per\s+(?:share|unit))?|rate\b|@",
+            r"(?:execution|average|avg\.?|unit|trade|deal|dealing|share|purchase|sale|market|nav|net\s+asset\s+value)(?:\s*(?:price|rate|value))?(?:\s+per\s+(?:share|unit))?(?<!\bshare)(?<!\bunit)(?<!\btrade)(?<!\bmarket)(?<!\bpurchase)(?<!\bsale)(?<!\bexecution)(?<!\bdeal)(?<!\bdealing)|price(?:\s+per\s+(?:share|unit))?|rate\b|@",
             r"cours(?:\s+(?:d['’]ex[ée]cution|moyen|unitaire|brut))?|prix(?:\s+(?:unitaire|moyen|d['’]ex[ée]cution|par\s+\w+))?|valeur\s+liquidative|precio(?:\s+(?:medio|unitario|de\s+ejecuci[óo]n|de\s+la\s+operaci[óo]n))?|cotizaci[óo]n|cambio\b",
             r"prezzo(?:\s+(?:medio|unitario|di\s+\w+|eseguito))?|corso\b|(?:uitvoerings)?koers\b|prijs(?:\s+per\s+\w+)?|pre[çc]o(?:\s+(?:m[ée]dio|unit[áa]rio|de\s+\w+))?|cota[çc][ãa]o",
         ),
@@ -296,7 +298,7 @@ CANCELLATION = re.compile(
     r"|annullato|storno\s+di|anulaci[óo]n|anulad[ao]|cancelad[ao]|cancelamento|estorno|annulering|geannuleerd|annulleret|annulleret)\b",
     re.IGNORECASE,
 )
-_ENDED = (
+ENDED = (
     r"abgelehnt|gel[öo]scht|gestrichen|verfallen|storniert|nicht\s+ausgef[üu]hrt|rejected|expired|cancell?ed|not\s+(?:been\s+)?(?:executed|filled)|unfilled"
     r"|annul[ée]e?|rejet[ée]e?|expir[ée]e?|non\s+ex[ée]cut[ée]e?|rechazad[oa]|cancelad[oa]|caducad[oa]|anulad[oa]|no\s+ejecutad[oa]"
     r"|rifiutato|revocato|scaduto|annullato|non\s+eseguito|vervallen|geannuleerd|geweigerd|niet\s+uitgevoerd|rejeitad[oa]|expirad[oa]|n[ãa]o\s+executad[oa]"
@@ -304,7 +306,7 @@ _ENDED = (
 FAILED_ORDER = re.compile(
     r"\b(?:nicht\s+ausgef[üu]hrt|gel[öo]schte?\s+order|(?:rejected|expired|unfilled|cancell?ed)\s+order|not\s+(?:been\s+)?executed|order\s+cancell?ation"
     r"|(?:order|auftrags?|ordre|orden|ordine|ordem|opdracht|status|statut|estado|stato)(?:\s?status)?\b\W{0,4}"
-    rf"(?:(?:has|was|is|wurde|ist|a|est|ha|fue|[èe]|foi|been|[ée]t[ée]|sido|stat[oa]|werd)\s+){{0,3}}(?:{_ENDED}))\b",
+    rf"(?:(?:has|was|is|wurde|ist|a|est|ha|fue|[èe]|foi|been|[ée]t[ée]|sido|stat[oa]|werd)\s+){{0,3}}(?:{ENDED}))\b",
     re.IGNORECASE,
 )
 ORDER_ONLY = re.compile(
@@ -332,7 +334,7 @@ QUANTITY_AFTER = re.compile(
     re.IGNORECASE,
 )
 # What stands in front of the quantity and of the price where a line says both.
-SAID_QUANTITY = re.compile(rf"\b(?:{_BUY}|{_SELL})(?:\s+(?:of|van|von|de|di|af|av))?\s*$", re.IGNORECASE)
+SAID_QUANTITY = re.compile(rf"\b(?:{_BUY}|{_SELL})(?:\s+(?:of|van|von|de|di|af|av))?\s*[-−–]?\s?$", re.IGNORECASE)
 SAID_PRICE = re.compile(r"(?:\s(?:at|aan|zu|à|a|al|till|til|por)\s*(?:[A-Z]{3}|[€$£])?|@)\s*$", re.IGNORECASE)
 PRICE_AFTER = re.compile(
     r"^\s*(?:[A-Z]{3}|[€$£])?\s*(?:p\.\s?st|pro\s+(?:st[üu]ck|anteil)|je\s+(?:st[üu]ck|anteil)|per\s+(?:share|unit)|par\s+(?:titre|part|action)|por\s+(?:t[íi]tulo|acci[óo]n|a[çc][ãa]o)|per\s+(?:azione|quota|aandeel)|each\b)",

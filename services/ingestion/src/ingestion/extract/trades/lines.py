@@ -10,7 +10,7 @@ from itertools import islice
 from ingestion.domain.transcript import TextLine
 from ingestion.extract import values
 from ingestion.extract.trades.labels import Label, find_labels
-from ingestion.extract.trades.numbers import Number, NumberStyle, determine_style, find_numbers, mask_codes
+from ingestion.extract.trades.numbers import CURRENCIES, Number, NumberStyle, determine_style, find_numbers, mask_codes
 
 MAX_LINES = 1500
 _MAX_LINE = 400  # letters
@@ -21,6 +21,7 @@ _MIN_HEADS = 4  # cells or labels of a line from which on it is the head of a ta
 _LABELS_OF_SHORT_HEAD = 2
 _WORDS_OF_SHORT_HEAD = 8
 _MAX_NUMBERS = 40  # of a line
+_MIN_HEADS_AROUND_NAME = 3
 _MAX_ROWS_BELOW = 6  # of a table's head and its first row
 _MAX_ROWS_BELOW_HEADS = 2  # where columns are lost
 
@@ -102,14 +103,28 @@ def _read_line(
     index: int, text: str, masked: str, line: TextLine, style: NumberStyle, day_first: bool | None
 ) -> ReadLine:
     numbers = tuple(islice(find_numbers(masked, index, style), _MAX_NUMBERS))
+    numbers = tuple(_name_currency(numbers, text))
     dates = tuple(_find_dates(text, day_first))
     is_prose = (
         len(text) > _MAX_PROSE and len(line.cells) < _MIN_HEADS and not any(number.is_money for number in numbers)
     )
-    labels = tuple(_find_label_places(text))
+    labels = tuple(find_label_places(text))
     if is_prose:
         labels = tuple(place for place in labels if _is_settlement_day(place, dates))
     return ReadLine(index, text, masked, line, labels, numbers, dates)
+
+
+def _name_currency(numbers: Sequence[Number], text: str) -> Iterator[Number]:
+    """With the currency that stands in what a number is called: `Kurs USD: 214,60`, `Price (USD): 214.60`."""
+    end = 0
+    for number in numbers:
+        called = _CALLED_IN.search(text, end, number.start) if number.currency is None else None
+        is_currency = called is not None and called[1] in CURRENCIES and not number.is_percent
+        yield replace(number, currency=called[1]) if called is not None and is_currency else number
+        end = number.end
+
+
+_CALLED_IN = re.compile(r"[^\W\d_]\.?\s?\(?(?:in\s)?\b([A-Z]{3})(?:\)\s?:?|\s?:)\s{0,20}$")
 
 
 def _is_settlement_day(place: LabelPlace, dates: Sequence[DatePlace]) -> bool:
@@ -119,7 +134,7 @@ def _is_settlement_day(place: LabelPlace, dates: Sequence[DatePlace]) -> bool:
     )
 
 
-def _find_label_places(text: str) -> Iterator[LabelPlace]:
+def find_label_places(text: str) -> Iterator[LabelPlace]:
     label: Label | None = None
     cost_end: int | None = None  # of the cost or interest that was named last
     for match in find_labels(text):
@@ -241,7 +256,12 @@ def list_places(lines: Sequence[ReadLine], label: Label) -> Iterator[tuple[ReadL
 
 
 def list_words_behind(line: ReadLine, place: LabelPlace) -> str:
-    return " ".join(line.text[place.end : _find_next_label(line, place)].split()).strip(" :#.()")
+    return " ".join(get_text_behind(line, place).split()).strip(" :#.()")
+
+
+def get_text_behind(line: ReadLine, place: LabelPlace) -> str:
+    """Up to the next label, its cells parted by tabs."""
+    return line.text[place.end : _find_next_label(line, place)]
 
 
 def _find_next_label(line: ReadLine, place: LabelPlace, over: Container[Label] = ()) -> int:
@@ -269,6 +289,8 @@ def _list_numbers_below(lines: Sequence[ReadLine], line: ReadLine, place: LabelP
         for row in below:
             if len(row.numbers) == len(heads):
                 return [row.numbers[heads.index(place)]] if place in heads else []
+            if place in heads and (found := _find_around_name(line, place, heads, row)) is not None:
+                return [found]
         has_columns = len(line.source.cells) >= len(heads)
         return _list_column(line, place, below) if has_columns else _list_by_ends(line, place, heads, below)
     is_alone = not re.search(r"\w", list_words_behind(line, place))
@@ -277,9 +299,30 @@ def _list_numbers_below(lines: Sequence[ReadLine], line: ReadLine, place: LabelP
     return list(below[0].numbers)
 
 
+def _find_around_name(line: ReadLine, place: LabelPlace, heads: Sequence[LabelPlace], row: ReadLine) -> Number | None:
+    """`Quantity  Security  Price  Amount` over `132.00 Ordinary Shares 1p 752.896 993.82`: the name has numbers too."""
+    names = [other for other in line.labels if other.label is Label.NAME]
+    if len(names) != 1 or len(row.numbers) <= len(heads) or row.numbers[0].start > 0:
+        return None
+    in_front = [head for head in heads if head.start < names[0].start]
+    position = heads.index(place)
+    if len(in_front) != 1 or in_front[0].label is not Label.QUANTITY or len(heads) < _MIN_HEADS_AROUND_NAME:
+        return None
+    return row.numbers[0] if position == 0 else row.numbers[position - len(heads)]
+
+
 def _has_labels_of_its_own(row: ReadLine, label: Label) -> bool:
     """Whether the amounts of a row are what its own labels say: then they are nothing that stands above."""
-    return any(own.label in _NUMERIC and own.label is not label and list_numbers_behind(row, own) for own in row.labels)
+    return any(
+        own.label in _NUMERIC and own.label is not label and not _is_unit(row, own) and list_numbers_behind(row, own)
+        for own in row.labels
+    )
+
+
+def _is_unit(row: ReadLine, own: LabelPlace) -> bool:
+    """`132.00 Ordinary Shares 1p`: what the row begins with is counted in them."""
+    is_counted = own.label is Label.QUANTITY and bool(row.numbers) and row.numbers[0].start == 0
+    return is_counted and not row.text[own.end :].lstrip().startswith(":")
 
 
 def _list_column(line: ReadLine, place: LabelPlace, below: Sequence[ReadLine]) -> list[Number]:

@@ -25,7 +25,7 @@ from ingestion.extract.document_kind import (
 from ingestion.extract.layout_rules import cut_lines
 from ingestion.extract.ocr_certainty import find_uncertain_trade_values, was_read_by_ocr
 from ingestion.extract.trades import labels
-from ingestion.extract.trades.columns import find_columns
+from ingestion.extract.trades.columns import Columns, find_columns
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import MAX_LINES, ReadLine, read_lines
 from ingestion.extract.trades.no_trade import (
@@ -41,12 +41,20 @@ from ingestion.extract.trades.no_trade import (
 from ingestion.extract.trades.no_trade_words import LIKE_TRADE
 from ingestion.extract.trades.numbers import CURRENCIES
 from ingestion.extract.trades.plain_letters import restore_letters
-from ingestion.extract.trades.row_trades import read_row_trades
+from ingestion.extract.trades.row_side import says_not_done
+from ingestion.extract.trades.row_trades import list_unread_rows, read_row_trades
 from ingestion.extract.trades.rows import find_product_rows
-from ingestion.extract.trades.sections import list_lines_without_trades
-from ingestion.extract.trades.security import find_account, find_account_name, list_isins, list_other_isins
+from ingestion.extract.trades.sections import Section, SectionKind, find_sections, list_lines_without_trades
+from ingestion.extract.trades.security import (
+    REFERENCE,
+    find_account,
+    find_account_name,
+    find_words,
+    list_isins,
+    list_other_isins,
+)
 from ingestion.extract.trades.side_and_dates import SHORT_DATE, find_direction
-from ingestion.extract.trades.taken_back import build_cancellation, find_note_replaced, is_corrected_note
+from ingestion.extract.trades.taken_back import ReplacedNote, build_cancellation, find_replaced_note
 from ingestion.extract.trades.trade import SharedFacts, TradeReading, read_trade
 from mailroom_common.parser import JSON
 
@@ -135,14 +143,15 @@ def _read_lines(page: Sequence[TextLine], lines: Sequence[ReadLine], *, is_cut: 
             return NoteReading(document_type, (), has_trades=False, doubts=())
         document_type, readings = CONTRACT_NOTE, [inside]
     dollar = _find_dollar(lines)
-    readings = [_name_dollar(_name_security(reading, lines), dollar) for reading in readings]
+    isins = list_isins(lines)
+    readings = [_name_dollar(_name_security(reading, isins), dollar) for reading in readings]
     is_statement = document_type == ACTIVITY_STATEMENT
-    if not is_statement and len(readings) == 1:
-        readings = _add_note_replaced(readings[0], lines)
-    is_corrected = len(readings) == 1 and not readings[0].trade.is_cancellation and is_corrected_note(lines)
+    replaced = find_replaced_note(lines) if _makes_trades(readings) else None
+    if replaced is not None and not is_statement and len(readings) == 1:
+        readings = _add_note_replaced(readings[0], lines, replaced)
     doubts = [
-        *(["corrected"] if is_corrected else []),
-        *_find_doubts(readings, lines, is_statement=is_statement),
+        *(["corrected"] if replaced is not None else []),
+        *_find_doubts(readings, lines, shared.columns, is_statement=is_statement),
         *(["lines"] if is_cut else []),
     ]
     return NoteReading(document_type, tuple(readings), True, tuple(doubts))
@@ -150,11 +159,14 @@ def _read_lines(page: Sequence[TextLine], lines: Sequence[ReadLine], *, is_cut: 
 
 def _read_trades(lines: Sequence[ReadLine], shared: SharedFacts, kind: DocumentKind | None) -> list[TradeReading]:
     """Of the parts that begin with a trade, of rows, or of the document as a whole."""
-    blocks = _find_blocks(lines, kind)
-    readings = [read_trade(block, shared) for block in blocks[:_MAX_TRADES]]
+    sections = find_sections(lines)
+    readings = [
+        _doubt_taken_back(read_trade(block, shared), block[0], sections[block[0].index - lines[0].index])
+        for block in _find_blocks(lines, kind)[:_MAX_TRADES]
+    ]
     if sum(map(_is_solved, readings)) >= _SEVERAL:
         return readings
-    if rows := read_row_trades(lines, shared):
+    if rows := read_row_trades(lines, shared, is_statement=kind is DocumentKind.ACTIVITY_STATEMENT):
         return rows
     # The numbers of a whole statement have nothing to do with each other.
     if kind is DocumentKind.ACTIVITY_STATEMENT:
@@ -162,6 +174,12 @@ def _read_trades(lines: Sequence[ReadLine], shared: SharedFacts, kind: DocumentK
     if parts := _read_parts_of_securities(lines, shared):
         return parts
     return [_choose_single(read_trade(lines, shared), readings)]
+
+
+def _doubt_taken_back(reading: TradeReading, row: ReadLine, section: Section) -> TradeReading:
+    """What a statement lists as cancelled is no new trade."""
+    is_doubted = section.kind is SectionKind.TAKEN_BACK or says_not_done(row)
+    return replace(reading, is_direction_certain=False) if is_doubted else reading
 
 
 def _read_parts_of_securities(lines: Sequence[ReadLine], shared: SharedFacts) -> list[TradeReading]:
@@ -220,8 +238,8 @@ def _list_parts(lines: Sequence[ReadLine], without: Container[int]) -> Iterator[
 
 def _find_blocks(lines: Sequence[ReadLine], kind: DocumentKind | None) -> list[Sequence[ReadLine]]:
     """The lines from each that begins a trade to the next one that does, or to a section that has none."""
-    starts = [line.index for line in lines if _begins_trade(line, kind)]
     without_trades = sorted(list_lines_without_trades(lines)) if kind is DocumentKind.ACTIVITY_STATEMENT else []
+    starts = [line.index for line in lines if line.index not in without_trades and _begins_trade(line, kind)]
     blocks = []
     for start, end in pairwise([*starts, len(lines)]):
         section = next((index for index in without_trades if start < index < end), end)
@@ -260,13 +278,20 @@ def _may_have_trades(
     )
     if _is_order_only(lines) or any(labels.FAILED_ORDER.search(text) for text in texts[:60]):
         return is_read and any(reading.is_settlement_proven for reading in readings)
-    if kind is not DocumentKind.ACTIVITY_STATEMENT and says_no_trade(page, lines, readings):
+    is_list = len(readings) >= _SEVERAL and all(reading.confidence >= _CERTAIN for reading in readings)
+    if kind is not DocumentKind.ACTIVITY_STATEMENT and not is_list and says_no_trade(page, lines, readings):
         return False
     begins_any = any(_begins_trade(line, kind) for line in lines)
     if kind is DocumentKind.BANK_NOTICE:
-        return tells_of_trade(lines) or (begins_any and (is_read or has_title(page, DocumentKind.CONTRACT_NOTE)))
+        return (
+            is_list
+            or tells_of_trade(lines)
+            or (begins_any and (is_read or has_title(page, DocumentKind.CONTRACT_NOTE)))
+        )
     if kind is DocumentKind.ACTIVITY_STATEMENT:
-        return any(_begins_trade(line, kind) and not is_of_terms(line) for line in lines) or _lists_trades(page, lines)
+        may_trade = _list_lines_that_may_trade(lines)
+        begins_any = any(_begins_trade(line, kind) and not is_of_terms(line) for line in may_trade)
+        return begins_any or _lists_trades(page, may_trade, find_columns(lines))
     if kind is DocumentKind.CONTRACT_NOTE or begins_any or speaks_of_trade:
         return True
     if tells_of_trade(lines) or is_read_as_trade(lines, readings):
@@ -284,20 +309,26 @@ def _is_order_only(lines: Sequence[ReadLine]) -> bool:
     )
 
 
-def _lists_trades(page: Sequence[TextLine], lines: Sequence[ReadLine]) -> bool:
-    """Whether a row of a statement may be a trade: by a word, or because it multiplies and has a day."""
-    if any(may_book_trade(line) for line in lines):
-        return True
+def _list_lines_that_may_trade(lines: Sequence[ReadLine]) -> list[ReadLine]:
     without_trades = list_lines_without_trades(lines)
-    may_trade = [line for line in lines if line.index not in without_trades]
-    rows = [row for row in find_product_rows(may_trade) if values.DATES.search(row.line.text)]
-    days = {match[0] for row in rows for match in values.DATES.finditer(row.line.text)}
-    names_day = any(place.label is Label.TRADE_DATE for line in lines for place in line.labels)
-    if any(LIKE_TRADE.search(row.line.text) for row in rows):
+    return [line for line in lines if line.index not in without_trades]
+
+
+def _lists_trades(page: Sequence[TextLine], may_trade: Sequence[ReadLine], columns: Columns) -> bool:
+    """Whether a row of a statement may be a trade: by a word, or because it has a day and multiplies, or stands below
+    the heads of a trade's numbers."""
+    if any(may_book_trade(line) for line in may_trade):
+        return True
+    multiplied = {row.line.index for row in find_product_rows(may_trade)}
+    dated = [line for line in may_trade if values.DATES.search(line.text)]
+    rows = [line for line in dated if line.index in multiplied or line.index in columns.rows]
+    days = {match[0] for row in rows for match in values.DATES.finditer(row.text)}
+    names_day = any(place.label is Label.TRADE_DATE for line in may_trade for place in line.labels)
+    if any(LIKE_TRADE.search(row.text) for row in rows):
         return True
     if has_valuation_title(page) and len(days) == 1 and not names_day:
         return False  # what is held is worth so much on that day
-    return any(not kind_words.NO_TRADE_WORD.search(row.line.text) for row in rows)
+    return any(not kind_words.NO_TRADE_WORD.search(row.text) for row in rows)
 
 
 def _says_what_it_is(page: Sequence[TextLine], texts: Sequence[str]) -> bool:
@@ -309,20 +340,29 @@ def _says_what_it_is(page: Sequence[TextLine], texts: Sequence[str]) -> bool:
     return any(kind_words.NO_TRADE_WORD.search(text) for text in texts)
 
 
-def _name_security(reading: TradeReading, lines: Sequence[ReadLine]) -> TradeReading:
+def _name_security(reading: TradeReading, isins: Sequence[str]) -> TradeReading:
     """A trade whose own lines name no security, in a document that names one only."""
-    found = list_isins(lines)
-    if reading.trade.isin is None and len(found) == 1:
-        return replace(reading, trade=replace(reading.trade, isin=found[0]))
+    if reading.trade.isin is None and len(isins) == 1:
+        return replace(reading, trade=replace(reading.trade, isin=isins[0]))
     return reading
 
 
-def _add_note_replaced(reading: TradeReading, lines: Sequence[ReadLine]) -> list[TradeReading]:
+def _makes_trades(readings: Sequence[TradeReading]) -> bool:
+    return bool(readings) and not any(reading.trade.is_cancellation for reading in readings)
+
+
+def _add_note_replaced(reading: TradeReading, lines: Sequence[ReadLine], replaced: ReplacedNote) -> list[TradeReading]:
     """With the trade of the note in whose place this one stands: that is taken back."""
-    number, own = find_note_replaced(lines), reading.trade.reference
-    if number is None or own is None or own == number:
-        return [reading]
-    return [reading, replace(reading, trade=build_cancellation(reading.trade, number))]
+    own = reading.trade.reference
+    if own is not None and own == replaced.number:
+        # The sentence that names the other note says no number of this one.
+        rest = [line for line in lines if line.index not in (replaced.line, replaced.line + 1)]
+        own = find_words(rest, Label.REFERENCE, REFERENCE)
+    made = replace(reading.trade, reference=own)
+    return [
+        replace(reading, trade=made),
+        replace(reading, trade=build_cancellation(made, replaced.number)),
+    ]
 
 
 def _name_dollar(reading: TradeReading, dollar: str | None) -> TradeReading:
@@ -340,14 +380,19 @@ def _find_dollar(lines: Sequence[ReadLine]) -> str | None:
 _DOLLARS = re.compile(r"\b(?:USD|AUD|CAD|NZD|HKD|SGD)\b|US\$")
 
 
-def _find_doubts(readings: Sequence[TradeReading], lines: Sequence[ReadLine], *, is_statement: bool) -> list[str]:
+def _find_doubts(
+    readings: Sequence[TradeReading], lines: Sequence[ReadLine], columns: Columns, *, is_statement: bool
+) -> list[str]:
     """What the document says that the trades do not account for."""
     named = {reading.trade.isin for reading in readings}
     without_trades = list_lines_without_trades(lines) if is_statement else frozenset()
     isins = list_isins([line for line in lines if line.index not in without_trades])
     others = {number for line in lines for number in list_other_isins(line)}
     unread = [number for number in isins if number not in named and number not in others]
-    return ["trades"] if unread and len(readings) < len(isins) else []
+    if unread and len(readings) < len(isins):
+        return ["trades"]
+    is_list = is_statement or len(readings) >= _SEVERAL
+    return ["trades"] if is_list and list_unread_rows(lines, columns, [reading.trade for reading in readings]) else []
 
 
 def _determine_day_first(page: Sequence[TextLine]) -> bool | None:

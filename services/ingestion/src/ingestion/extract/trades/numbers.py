@@ -28,6 +28,7 @@ _SYMBOLS = {
     "zł": "PLN",
     "kč": "CZK",
 }
+_CENTS = 2  # decimals
 _BLANKS = "\u00a0\u202f\u2009"
 _TOKEN = re.compile(
     rf"(?<![\w.,'’/:])(?:(?P<before>{_MONEY})\s{{0,20}})?(?P<sign>[-−–+(])?\s?(?:(?P<inner>{_MONEY})\s?)?"
@@ -88,6 +89,19 @@ class NumberStyle:
     has_currency_in_front: bool = False
     may_have_blank_groups: bool = False
     dollar: str | None = None
+
+
+def compute_rounding(one: Number, value: Decimal, other: Number, other_value: Decimal) -> Decimal:
+    """How far a product may be from what is printed where its factors were rounded; whole shares were not."""
+    return other_value * _round_half(one, value) + value * _round_half(other, other_value)
+
+
+def _round_half(number: Number, value: Decimal) -> Decimal:
+    """Half of the last digit that counts: `25.210` may have been 25.213 before it was rounded to cents."""
+    if not number.decimals:
+        return Decimal(0)
+    _, _, exponent = value.normalize().as_tuple()
+    return Decimal(1).scaleb(-min(number.decimals, max(_CENTS, -int(exponent)))) / 2
 
 
 def mask_codes(text: str) -> str:

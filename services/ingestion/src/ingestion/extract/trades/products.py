@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from itertools import islice
+from itertools import islice, pairwise
 
 from ingestion.domain.trade import Direction
 from ingestion.extract.trades.candidates import MAX_NUMBERS, Candidates
@@ -16,6 +16,8 @@ _MAX_CANDIDATES = 8  # of one field
 _MAX_UNNAMED = 40  # numbers that may be quantity or price without a label
 _LABELLED = 4  # the score of two numbers that labels name
 _HUNDRED = Decimal(100)
+_LEAST = Decimal("0.005")  # rounded it is a cent
+_POUND = "GBP"
 PENNY = "GBX"  # a hundredth of a pound: what London's shares are priced in
 
 
@@ -74,6 +76,7 @@ def _list_products(candidates: Candidates) -> Iterator[Product]:
     quantities = candidates.quantities[:_MAX_CANDIDATES]
     prices = candidates.prices[:_MAX_CANDIDATES]
     yield from _multiply(candidates, quantities, prices, _LABELLED)
+    yield from _multiply_by_line_of_price(candidates)
     others = tuple(number for number in candidates.others[:MAX_NUMBERS] if number not in prices)
     if quantities and prices and candidates.gross:
         # What a label calls the price may be none: then one with a currency makes exactly the gross amount.
@@ -94,6 +97,21 @@ def _list_products(candidates: Candidates) -> Iterator[Product]:
             if quantity.line == amount.line and amount.is_money and quantity.value != 1:
                 row = replace(candidates, others=(amount,))
                 yield from _multiply(row, (quantity,), (price,), 2)
+
+
+def _multiply_by_line_of_price(candidates: Candidates) -> Iterator[Product]:
+    """Price and amount in one line, and the quantity alone in front of what was traded, as the parts of an order have
+    labels: `10'000 N-Akt … / Kurs EUR 6.822613 EUR 68'226.13`."""
+    counts = [
+        number
+        for number in candidates.others[:MAX_NUMBERS]
+        if number.start == 0 and number.currency is None and number not in candidates.quantities
+    ]
+    for price, amount in pairwise(candidates.prices[:_MAX_CANDIDATES]):
+        if price.line == amount.line and amount.is_money and price.currency == amount.currency is not None:
+            exact = replace(candidates, gross=(amount,), settled=(), exchange_rates=(), others=())
+            for quantity in counts:
+                yield from _multiply(exact, (quantity,), (price,), 0)
 
 
 def _multiply_unnamed(candidates: Candidates) -> Iterator[Product]:
@@ -131,6 +149,8 @@ def _match_gross(
     score: int,
 ) -> Iterator[Product]:
     for is_bond in _list_kinds_of_price(quantity, price):
+        if not is_bond and quantity.currency is not None and price.currency is None:
+            continue  # `1,565.99 GBP`: the price, and what it is multiplied by the quantity
         yield from _match_amount(candidates, quantity, units, price, value, rates, score, is_bond=is_bond)
 
 
@@ -138,6 +158,8 @@ def _list_kinds_of_price(quantity: Number, price: Number) -> tuple[bool, ...]:
     """Whether a price may be a percentage of a bond's face value, which has a currency; the likelier first."""
     if price.is_percent or price.currency == PENNY:
         return (True,)
+    if price.currency == _POUND:
+        return (False, True)  # `GBP 241.80` of a share of London may be pence
     if price.currency is not None:
         return (False,)
     # A bond's price is often a percentage without a sign, and London's prices are in pence.
@@ -169,6 +191,8 @@ def _match_amount(
         for expected, is_foreign in converted:
             allowed = slack if is_labelled else min(slack, TWO_CENTS + expected / 2000)
             allowed += expected / 1000 if is_foreign else 0  # rates are rounded
+            if expected < _LEAST:
+                continue  # nothing is paid that is less than a cent, and all that is small is near to it
             for written in other.readings:
                 is_by_label = is_labelled and (other in candidates.gross or not is_guess)
                 if abs(written - expected) <= allowed and (is_by_label if is_guess else is_labelled or units != 1):

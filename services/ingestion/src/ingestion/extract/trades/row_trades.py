@@ -1,23 +1,38 @@
 """A document whose trades are rows of a table, each with its day: a savings plan, a list of purchases."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Container, Iterator, Sequence
 from decimal import Decimal
+from itertools import islice, product
+from typing import Any
 
 from ingestion.domain.trade import Direction, Trade
-from ingestion.extract.trades import labels
 from ingestion.extract.trades.candidates import gather_candidates
-from ingestion.extract.trades.columns import RowAmounts, resolve_amounts
+from ingestion.extract.trades.columns import Columns, RowAmounts, list_currency_cells, resolve_amounts
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import ReadLine
-from ingestion.extract.trades.numbers import CURRENCIES
+from ingestion.extract.trades.numbers import CURRENCIES, Number
 from ingestion.extract.trades.products import find_product
-from ingestion.extract.trades.rows import ProductRow, are_trades, drop_total, explain_by_row, find_product_rows
+from ingestion.extract.trades.row_days import find_row_days
+from ingestion.extract.trades.row_side import SidePlace, find_row_side
+from ingestion.extract.trades.rows import (
+    ProductRow,
+    are_trades,
+    build_row,
+    drop_repeats,
+    drop_total,
+    explain_by_row,
+    find_product_rows,
+    list_rows_like,
+)
 from ingestion.extract.trades.sections import list_lines_without_trades
 from ingestion.extract.trades.security import ISIN, find_isin, list_isins
 from ingestion.extract.trades.side_and_dates import find_direction, is_cancellation
+from ingestion.extract.trades.table_sides import TradeSide, find_sides
 from ingestion.extract.trades.trade import SharedFacts, TradeReading
 
+_MIN_NUMBERS = 2  # of a row that may be a trade
+_MAX_ROW = 200  # letters
 _MIN_HEADS = 3  # labels of a table's head
 _MAX_SECTION = 40  # rows between the head of a section and one of its own
 _SYMBOL = re.compile(r"([A-Z][A-Z0-9.]{0,5})\s")
@@ -25,25 +40,96 @@ _SECTION = re.compile(r"(?:[^\W\d_]{2,20}\s){0,2}([A-Z]{3})")
 _ZERO = Decimal("0.00")
 
 
-def read_row_trades(lines: Sequence[ReadLine], shared: SharedFacts) -> list[TradeReading]:
+def read_row_trades(
+    lines: Sequence[ReadLine], shared: SharedFacts, *, is_statement: bool = False
+) -> list[TradeReading]:
     """The trades of the rows; none where the rows are parts of one order, or no trades."""
     candidates = gather_candidates(lines)
-    without_trades = list_lines_without_trades(lines)
-    may_trade = [line for line in lines if line.index not in without_trades]
-    rows = drop_total(find_product_rows(may_trade, {id(number) for number in candidates.quantities}))
-    rows = _drop_settlements(rows, lines)
-    direction, is_direction_certain = find_direction(lines)
-    product = find_product(candidates, direction)
+    rows = _find_rows(lines, shared.columns, {id(number) for number in candidates.quantities})
+    of_document, is_certain = find_direction(lines)
+    product = find_product(candidates, of_document)
     if product is not None and product.is_labelled and product.quantity not in {row.quantity for row in rows}:
         return []  # the fields of one trade stand elsewhere: the rows are what it cost, or how it was converted
-    have_sides = all(labels.DIRECTION.search(row.line.text) for row in rows)
-    if not are_trades(rows) or (direction is None and not have_sides and not _have_signs(rows)):
+    # A statement lists what was bought and sold, and other things: it says of no row which of them it is.
+    sides = find_sides(rows, lines, None if is_statement else of_document, is_certain=is_certain)
+    if not are_trades(rows) or all(side.direction is None for side in sides):
         return []
     has_costs = any(number.value for number in (*candidates.fees, *candidates.taxes, *candidates.interests))
+    isin = find_isin(lines)
     return [
-        _read_row(row, lines, shared, direction, is_direction_certain=is_direction_certain, has_costs=has_costs)
-        for row in rows
+        _read_row(row, lines, shared, side, isin=isin, has_costs=has_costs)
+        for row, side in zip(rows, sides, strict=True)
     ]
+
+
+def _find_rows(lines: Sequence[ReadLine], columns: Columns, quantities: Collection[int]) -> list[ProductRow]:
+    """The rows of the table with most of them, and those that a head or their end tells to be rows of it as well."""
+    without_trades = list_lines_without_trades(lines)
+    may_trade = [line for line in lines if line.index not in without_trades]
+    rows = find_product_rows(may_trade, quantities)
+    if any(row.line.dates for row in rows) or not rows:
+        known = {row.line.index for row in rows}
+        dated = [line for line in may_trade if line.dates and line.index not in known]
+        more = {row.line.index: row for row in _list_rows_by_columns(dated, columns)}
+        if rows:
+            more = {row.line.index: row for row in list_rows_like(rows[0], dated)} | more
+        rows = drop_repeats(sorted([*rows, *more.values()], key=lambda row: row.line.index))
+    return _drop_settlements(drop_total(rows), lines)
+
+
+def _list_rows_by_columns(lines: Sequence[ReadLine], columns: Columns) -> Iterator[ProductRow]:
+    for line in lines:
+        named = columns.rows.get(line.index)
+        if named is None:
+            continue
+        quantity, price = named.list_numbers(Label.QUANTITY)[0], named.list_numbers(Label.PRICE)[0]
+        amounts = (*named.list_numbers(Label.GROSS), *named.list_numbers(Label.SETTLED))
+        places = {id(number): place for place, number in enumerate(line.numbers)}
+        found = (
+            build_row(line, (places[id(quantity)], places[id(price)], places[id(amount)])) for amount in amounts[:2]
+        )
+        yield from islice((row for row in found if row is not None), 1)
+
+
+def list_unread_rows(lines: Sequence[ReadLine], columns: Columns, trades: Sequence[Trade]) -> list[ReadLine]:
+    """The rows with a day that may be trades, by their side, by the head of their table or because they multiply, and
+    that none of the trades is."""
+    without_trades = list_lines_without_trades(lines)
+    marks = _list_marks(trades)
+    return [
+        line
+        for line in lines
+        if line.index not in without_trades
+        and line.dates
+        and len(line.text) <= _MAX_ROW
+        and _may_be_row(line, columns)
+        and not _has_mark(line, marks)
+    ]
+
+
+def _may_be_row(line: ReadLine, columns: Columns) -> bool:
+    plain = [number for number in line.numbers if not number.is_percent]
+    if len(plain) < _MIN_NUMBERS:
+        return False
+    has_side = find_row_side(line).place is SidePlace.IN_COLUMN
+    return has_side or line.index in columns.rows or bool(find_product_rows([line]))
+
+
+def _list_marks(trades: Sequence[Trade]) -> set[tuple[Any, Any]]:
+    """What the row of a trade has: its quantity and an amount or the price, or its day and an amount, since a trade may
+    go on in the lines below, and many trades of a day have one price."""
+    marks: set[tuple[Any, Any]] = set()
+    for trade in trades:
+        amounts = {trade.gross_amount, trade.settled_amount}
+        marks |= {(trade.quantity, amount) for amount in (*amounts, trade.price)}
+        marks |= {(trade.trade_date, amount) for amount in amounts}
+    return marks
+
+
+def _has_mark(line: ReadLine, marks: Container[tuple[Any, Any]]) -> bool:
+    printed = {value for number in line.numbers for value in number.readings}
+    days = {found.date for found in line.dates}
+    return any(mark in marks for mark in product((*printed, *days), printed))
 
 
 def _drop_settlements(rows: Sequence[ProductRow], lines: Sequence[ReadLine]) -> list[ProductRow]:
@@ -67,31 +153,23 @@ def _read_row(
     row: ProductRow,
     lines: Sequence[ReadLine],
     shared: SharedFacts,
-    direction: Direction | None,
+    side: TradeSide,
     *,
-    is_direction_certain: bool,
+    isin: str | None,
     has_costs: bool,
 ) -> TradeReading:
-    own = labels.DIRECTION.search(row.line.text)
-    if own is not None:
-        direction = Direction.BUY if own["buy"] else Direction.SELL
-    elif direction is None:
-        direction = Direction.BUY if row.amount_number.is_negative else Direction.SELL
-    amounts, is_settlement_proven = _find_amounts(row, shared, direction, has_costs=has_costs)
-    days = sorted(found.date for found in row.line.dates)
+    """`isin` is the one of the document, where it names one only."""
+    amounts, is_settlement_proven = _find_amounts(row, shared, side.direction, has_costs=has_costs)
+    days = find_row_days(row.line)
     trade = Trade(
-        direction=direction,
-        trade_date=days[0],
-        settlement_date=days[1] if len(days) > 1 else None,
+        direction=side.direction,
+        trade_date=days.traded,
+        settlement_date=days.settled,
         quantity=amounts.quantity,
         price=amounts.price_value,
-        isin=(isin := _find_row_isin(row, lines)),
+        isin=(isin := _find_row_isin(row) or isin),
         ticker=None if isin else _find_row_ticker(row),
-        currency=row.amount_number.currency
-        or row.price_number.currency
-        or amounts.currency
-        or _find_section_currency(row, lines)
-        or shared.currency,
+        currency=_find_currency(row, amounts, lines, shared),
         settled_amount=amounts.settled,
         gross_amount=amounts.gross,
         fees=amounts.fees,
@@ -105,19 +183,46 @@ def _read_row(
         trade,
         is_product_proven=True,
         is_settlement_proven=is_settlement_proven,
-        is_date_certain=names_day or len(days) > 1,
-        is_direction_certain=is_direction_certain or own is not None,
+        is_date_certain=days.are_alone
+        and (names_day or days.settled is not None)
+        and not _has_settlement_day(row, lines),
+        is_direction_certain=side.is_certain,
     )
 
 
+def _find_currency(row: ProductRow, amounts: RowAmounts, lines: Sequence[ReadLine], shared: SharedFacts) -> str | None:
+    """What the row says, else the head of its column, else the heading or the table above, else the document; None
+    where the nearest that says it says several."""
+    of_row = {number.currency for number in _list_numbers(row)} | list_currency_cells(row.line)
+    of_head = shared.columns.currencies.get(row.line.index, frozenset())
+    section = _find_section_currency(row, lines)
+    own = row.amount_number.currency or row.price_number.currency
+    for found in (
+        {own},
+        of_row,
+        {amounts.currency},
+        {section} if section is not None else of_head,
+        of_head,
+        {shared.currency},
+    ):
+        if named := found - {None}:
+            return next(iter(named)) if len(named) == 1 else None
+    return None
+
+
+def _list_numbers(row: ProductRow) -> tuple[Number, ...]:
+    return row.quantity_number, row.price_number, row.amount_number
+
+
 def _find_amounts(
-    row: ProductRow, shared: SharedFacts, direction: Direction, *, has_costs: bool
+    row: ProductRow, shared: SharedFacts, direction: Direction | None, *, has_costs: bool
 ) -> tuple[RowAmounts, bool]:
     """By the heads of its columns, or by what the row itself goes on with; and whether that explains its costs."""
     columns = shared.columns.rows.get(row.line.index)
     if columns is not None and (amounts := resolve_amounts(columns, direction)) is not None:
         return amounts, True
-    explained = explain_by_row(row.line.numbers, row.amount, direction.sign_of_costs)
+    sign = direction.sign_of_costs if direction is not None else Direction.BUY.sign_of_costs
+    explained = explain_by_row(row.line.numbers, row.amount, sign) if direction is not None else None
     settled, cost = (explained[0], explained[1]) if explained else (None, _ZERO)
     number = settled or row.amount_number
     value = settled.value if settled else row.amount
@@ -125,17 +230,19 @@ def _find_amounts(
         row.quantity, row.price_number, row.price, row.amount, cost, _ZERO, value, number, currency=None
     )
     is_below_costs = has_costs or row.line.index in shared.columns.with_costs
-    return amounts, explained is not None or not is_below_costs
+    return amounts, explained is not None or not (is_below_costs or _goes_on_with_money(row))
 
 
-def _have_signs(rows: Sequence[ProductRow]) -> bool:
-    """Whether minus signs tell money that was paid from money that was received."""
-    return any(row.amount_number.is_negative for row in rows)
+def _goes_on_with_money(row: ProductRow) -> bool:
+    """Whether amounts that nothing explains stand behind those that multiply: what the trade cost, or a balance."""
+    behind = row.line.numbers[max(row.pattern) + 1 :]
+    return any(number.is_money and number.value and row.amount not in number.readings for number in behind)
 
 
 def _find_row_ticker(row: ProductRow) -> str | None:
-    """The symbol that a row begins with."""
-    return match[1] if (match := _SYMBOL.match(row.line.text)) else None
+    """The symbol that a row begins with; a currency is none."""
+    match = _SYMBOL.match(row.line.text)
+    return match[1] if match is not None and match[1] not in CURRENCIES else None
 
 
 def _find_section_currency(row: ProductRow, lines: Sequence[ReadLine]) -> str | None:
@@ -147,8 +254,6 @@ def _find_section_currency(row: ProductRow, lines: Sequence[ReadLine]) -> str | 
     return None
 
 
-def _find_row_isin(row: ProductRow, lines: Sequence[ReadLine]) -> str | None:
-    """In the row itself, or in the document where that names one only."""
-    if (match := ISIN.search(row.line.text)) is not None and match[1] in list_isins([row.line]):
-        return match[1]
-    return find_isin(lines)
+def _find_row_isin(row: ProductRow) -> str | None:
+    match = ISIN.search(row.line.text)
+    return match[1] if match is not None and match[1] in list_isins([row.line]) else None

@@ -12,7 +12,7 @@ from decimal import Decimal
 from itertools import combinations, islice, pairwise
 
 from ingestion.extract.trades.lines import ReadLine
-from ingestion.extract.trades.numbers import Number
+from ingestion.extract.trades.numbers import Number, compute_rounding
 
 _CENT = Decimal("0.02")
 _LEAST = Decimal("0.01")
@@ -42,6 +42,10 @@ class ProductRow:
         return self.line.numbers[self.pattern[2]]
 
     @property
+    def quantity_number(self) -> Number:
+        return self.line.numbers[self.pattern[0]]
+
+    @property
     def price_number(self) -> Number:
         return self.line.numbers[self.pattern[1]]
 
@@ -53,13 +57,29 @@ def find_product_rows(lines: Sequence[ReadLine], quantities: Collection[int] = (
     for line in islice(candidates, _MAX_ROWS):
         for row in _list_products(line):
             groups[row.pattern].append(row)
-    best = _drop_repeats(max(groups.values(), key=len, default=[]))
+    best = drop_repeats(max(groups.values(), key=len, default=[]))
     if best and any(id(row.line.numbers[row.pattern[1]]) in quantities for row in best):
         return [_swap(row) for row in best]
     return best
 
 
-def _drop_repeats(rows: Sequence[ProductRow]) -> list[ProductRow]:
+def build_row(line: ReadLine, pattern: Pattern) -> ProductRow | None:
+    """The row whose numbers have these places, by the head of its table: then one of something is enough."""
+    return _multiply(line, pattern, is_named=True)
+
+
+def list_rows_like(row: ProductRow, lines: Sequence[ReadLine]) -> Iterator[ProductRow]:
+    """Rows whose name has numbers of its own: counted from their end, the places are the same."""
+    for line in lines:
+        more = len(line.numbers) - len(row.line.numbers)
+        places = tuple(place + more for place in row.pattern)
+        if more and all(0 <= place < len(line.numbers) for place in places) and _may_hold_product(line):
+            quantity, price, amount = places
+            if (found := _multiply(line, (quantity, price, amount))) is not None:
+                yield found
+
+
+def drop_repeats(rows: Sequence[ProductRow]) -> list[ProductRow]:
     """The rows without those that say one again, its quantity with more places."""
     kept: dict[tuple[Decimal, Decimal], list[ProductRow]] = defaultdict(list)
     for row in rows:
@@ -97,18 +117,19 @@ def _list_products(line: ReadLine) -> Iterator[ProductRow]:
                 yield row
 
 
-def _multiply(line: ReadLine, pattern: Pattern) -> ProductRow | None:
+def _multiply(line: ReadLine, pattern: Pattern, *, is_named: bool = False) -> ProductRow | None:
     quantity, price, amount = (line.numbers[place] for place in pattern)
     for units in quantity.readings:
         for value in price.readings:
             for written in amount.readings:
                 product = units * value
                 # One of something proves nothing, since any number is one times itself.
-                if 1 in (units, value) or not product:
+                if (1 in (units, value) and not is_named) or not product:
                     continue
                 if abs(product - written) > _CENT and _is_cost_between(line, pattern, abs(product - written)):
                     return ProductRow(line, pattern, units, value, product.quantize(_LEAST))
-                if abs(product - written) <= _CENT + written / 2000:
+                rounding = compute_rounding(quantity, units, price, value)
+                if abs(product - written) <= _CENT + min(written / 2000, rounding):
                     return ProductRow(line, pattern, units, value, written)
     return None
 

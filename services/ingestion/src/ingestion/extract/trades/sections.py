@@ -1,77 +1,157 @@
-"""The sections of a statement in which nothing was traded: dividends, interest, fees, transfers, what is held.
+"""The sections of a statement, by their headings: of trades, bought or sold, and of what was no trade.
 
-Their rows multiply as trades do: `50 0.85 42.50` are shares, a dividend for each, and what was paid.
+Rows of dividends, interest, fees, transfers and holdings multiply as trades do: `50 0.85 42.50` are shares, a dividend
+for each, and what was paid. So do orders that were never executed, which have a side as well.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from itertools import islice
 
-from ingestion.extract.trades.labels import DIRECTION, Label
+from ingestion.domain.trade import Direction
+from ingestion.extract.trades import section_words as words
+from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import ReadLine
 from ingestion.extract.trades.no_trade_words import LIKE_TRADE
+from ingestion.extract.trades.row_side import SidePlace, books_something_else, find_row_side
 from ingestion.extract.trades.security import ISIN
 
 _MAX_HEADING = 60  # letters
+_MAX_WORDS = 8  # of a heading
 _MAX_ABOVE_ROWS = 3  # lines: a heading, the head of a table and one more
 _MIN_HEADS = 2  # labels of numbers in the head of a table
 _OF_NUMBERS = frozenset({Label.QUANTITY, Label.PRICE, Label.GROSS, Label.SETTLED, Label.FEE, Label.TAX})
+_OF_FIELD = _OF_NUMBERS | {Label.TRADE_DATE, Label.SETTLEMENT_DATE, Label.REFERENCE}
+_YEARS = range(1990, 2100)
 
 
-def _match_heading(*names: str) -> re.Pattern[str]:
-    """A line that has these names alone, with words that say whose, of what or in which currency."""
-    name = rf"(?:{'|'.join(names)})"
-    return re.compile(
-        rf"[\W\d_]{{0,6}}(?:(?:your|cash|other|ihre|vos|sus|sue|suoi|uw|seus|suas|les|los|las)\s)?{name}"
-        rf"(?:(?:\s?[,/&]\s?|\s(?:and|und|et|y|e|en|ed|i)\s){name}){{0,3}}"
-        r"(?:\s(?:received|paid|credited|erhalten|perçus|reçus|cobrados|ricevuti|ontvangen|recebidos))?(?:\s(?:in|en)\s[A-Z]{3}|\s?\([^)]{1,20}\)|\s[A-Z]{3})?\W{0,4}",
-        re.IGNORECASE,
-    )
+class SectionKind(Enum):
+    UNKNOWN = auto()  # nothing says what its rows are
+    TRADES = auto()
+    NO_TRADES = auto()
+    ORDERS = auto()  # that were not executed, or not yet
+    TAKEN_BACK = auto()  # trades that were cancelled
+    DOUBTED = auto()  # its heading speaks of income or costs, among other words
 
 
-_WITHOUT_TRADES = _match_heading(
-    r"dividends?(?:\sand\sinterest)?|distributions?|interest|income|coupons?|fees?|charges|commissions\spaid|withholding\stax(?:es)?|taxes|deposits?|withdrawals?|transfers?|corporate\sactions|open\spositions|positions|holdings",
-    r"dividenden?(?:zahlungen|gutschriften)?|aussch[üu]ttungen|ertr[äa]ge|ertr[äa]gnisse|zinsen|zinsgutschriften|kupons?|geb[üu]hren|entgelte|kosten|steuern|quellensteuern?|einzahlungen|auszahlungen|ein-\sund\sauszahlungen|[üu]bertr[äa]ge|kapitalma(?:ß|ss)nahmen|best[äa]nde|depotbestand|offene\spositionen",
-    r"dividendes|distributions|int[ée]r[êe]ts|revenus|frais|imp[ôo]ts|versements|retraits|virements|transferts|op[ée]rations\ssur\stitres|positions\souvertes|avoirs",
-    r"dividendos|repartos|intereses|rendimientos|cupones|gastos|comisiones|impuestos|ingresos|retiradas|traspasos|transferencias|posiciones(?:\sabiertas)?",
-    r"dividendi|distribuzioni|interessi|proventi|cedole|spese|commissioni|imposte|versamenti|prelievi|bonifici|trasferimenti|posizioni(?:\saperte)?",
-    r"dividenden|uitkeringen|rente|inkomsten|kosten|belastingen|stortingen|opnames|overboekingen|(?:open\s)?posities",
-    r"dividendos|distribui[çc][õo]es|juros|rendimentos|proventos|comiss[õo]es|impostos|dep[óo]sitos|levantamentos|transfer[êe]ncias|posi[çc][õo]es(?:\sabertas)?",
-)
-_WITH_TRADES = _match_heading(
-    r"trades?|transactions?|trading\sactivity|activity|purchases|sales|buys|sells|executions|executed\sorders|orders|stocks?|equities|bonds|funds|etfs?",
-    r"trades|transaktionen|k[äa]ufe|verk[äa]ufe|(?:wertpapier)?ums[äa]tze|(?:wertpapier)?gesch[äa]fte|ausf[üu]hrungen|orders?|aktien|anleihen|fonds",
-    r"transactions|op[ée]rations|achats|ventes|ordres\sex[ée]cut[ée]s|n[ée]gociations|mouvements|actions|obligations",
-    r"transacciones|operaciones|compras|ventas|[óo]rdenes\sejecutadas|movimientos|operazioni|acquisti|vendite|movimenti|ordini\seseguiti|azioni|obbligazioni",
-    r"transacties|aankopen|verkopen|orders|mutaties|aandelen|obligaties|transa[çc][õo]es|opera[çc][õo]es|compras|vendas|movimentos|neg[óo]cios|a[çc][õo]es",
-)
+@dataclass(frozen=True, slots=True)
+class Section:
+    """`direction`: what its heading says of all its rows."""
+
+    kind: SectionKind
+    direction: Direction | None = None
+
+
+_UNKNOWN = Section(SectionKind.UNKNOWN)
+
+
+def find_sections(lines: Sequence[ReadLine]) -> list[Section]:
+    """The section of each line, in their order."""
+    sections = []
+    section = _UNKNOWN
+    for position, line in enumerate(lines):
+        if _is_heading(line) and not is_table_head(line) and not _is_part_of_head(lines, position):
+            section = _read_heading(lines, position, section)
+        sections.append(section)
+    return sections
 
 
 def list_lines_without_trades(lines: Sequence[ReadLine]) -> frozenset[int]:
-    """The `index` of each line in such a section; one that has a word for a trade of its own is none of them."""
-    return frozenset(_find_lines(lines))
+    """The `index` of each line that is none of a trade, by its section or by what it says that it books.
+
+    In a section without trades, a line that has a word for a trade of its own is none of them.
+    """
+    return frozenset(
+        line.index
+        for line, section in zip(lines, find_sections(lines), strict=True)
+        if section.kind is SectionKind.ORDERS
+        or (section.kind is SectionKind.NO_TRADES and not _says_trade(line))
+        or (bool(line.dates) and books_something_else(line) and LIKE_TRADE.search(line.text) is None)
+    )
 
 
-def _find_lines(lines: Sequence[ReadLine]) -> Iterator[int]:
-    is_within = False
-    for position, line in enumerate(lines):
-        if _is_heading(line):
-            below = lines[position + 1 : position + 1 + _MAX_ABOVE_ROWS]
-            if _WITHOUT_TRADES.fullmatch(line.text) is not None:
-                is_within = any(map(_is_row, below))
-            elif _WITH_TRADES.fullmatch(line.text) is not None or any(map(_is_table_head, below[:1])):
-                is_within = False
-        if is_within and DIRECTION.search(line.text) is None and LIKE_TRADE.search(line.text) is None:
-            yield line.index
+def _says_trade(line: ReadLine) -> bool:
+    return find_row_side(line).place >= SidePlace.BESIDE_VALUE or LIKE_TRADE.search(line.text) is not None
+
+
+def _read_heading(lines: Sequence[ReadLine], position: int, section: Section) -> Section:
+    """What the section of these lines is from here on."""
+    line = lines[position]
+    text = " ".join(line.masked.split())
+    below = lines[position + 1 : position + 1 + _MAX_ABOVE_ROWS]
+    has_head = any(map(is_table_head, below[:1]))
+    if _is_part(text):
+        return _UNKNOWN if has_head and _names_trade(below[0]) and section.kind is SectionKind.NO_TRADES else section
+    if words.ORDERS.fullmatch(text) is not None:
+        return Section(SectionKind.ORDERS)
+    if words.TAKEN_BACK.fullmatch(text) is not None:
+        return Section(SectionKind.TAKEN_BACK)
+    if words.WITHOUT_TRADES.fullmatch(text) is not None:
+        return Section(SectionKind.NO_TRADES) if _stands_above_rows(lines, position) else _UNKNOWN
+    if words.WITH_TRADES.fullmatch(text) is not None:
+        return Section(SectionKind.TRADES, _find_side(text))
+    if words.NAMES_INCOME.search(text) is not None and _stands_above_rows(lines, position):
+        return Section(SectionKind.DOUBTED)
+    return _UNKNOWN if has_head or section.direction is not None else section
+
+
+def _find_side(text: str) -> Direction | None:
+    if words.PURCHASES.fullmatch(text) is not None:
+        return Direction.BUY
+    return Direction.SELL if words.SALES.fullmatch(text) is not None else None
 
 
 def _is_heading(line: ReadLine) -> bool:
-    return len(line.text) <= _MAX_HEADING and not line.numbers and not line.dates
+    """A line of few words, and no numbers but that of the section and of the year; a date behind them is its period."""
+    if len(line.text) > _MAX_HEADING or len(line.text.split()) > _MAX_WORDS:
+        return False
+    if any(number.is_money or number.value not in _YEARS for number in line.numbers if number.start > 0):
+        return False
+    return not line.dates or re.search(r"[^\W\d_]{3}", line.masked[: line.dates[0].start]) is not None
+
+
+def _stands_above_rows(lines: Sequence[ReadLine], position: int) -> bool:
+    rest = (line for line in lines[position + 1 :] if not _is_subheading(line))
+    return any(map(_is_row, islice(rest, _MAX_ABOVE_ROWS)))
+
+
+def _is_subheading(line: ReadLine) -> bool:
+    return is_table_head(line) or (_is_heading(line) and _is_part(" ".join(line.masked.split())))
+
+
+def _is_part(text: str) -> bool:
+    """Of a section: one kind of securities, or one currency."""
+    return words.KINDS_OF_SECURITIES.fullmatch(text) is not None or words.CURRENCY.fullmatch(text) is not None
 
 
 def _is_row(line: ReadLine) -> bool:
     """Of a statement. `Costs` above `4.95 EUR` is the label of an amount, and no section."""
-    return bool(line.numbers) and not line.labels and (bool(line.dates) or ISIN.search(line.text) is not None)
+    has_fields = any(place.label in _OF_FIELD for place in line.labels)
+    return bool(line.numbers) and not has_fields and (bool(line.dates) or ISIN.search(line.text) is not None)
 
 
-def _is_table_head(line: ReadLine) -> bool:
+def is_table_head(line: ReadLine) -> bool:
     return not line.numbers and sum(place.label in _OF_NUMBERS for place in line.labels) >= _MIN_HEADS
+
+
+def _names_trade(head: ReadLine) -> bool:
+    return any(place.label in (Label.TRADE_DATE, Label.DIRECTION) for place in head.labels)
+
+
+def _is_part_of_head(lines: Sequence[ReadLine], position: int) -> bool:
+    """Whether a line goes on with the head of a table above: `Comm/` and below it `Fee`."""
+    for above in reversed(lines[max(0, position - _MAX_ABOVE_ROWS) : position]):
+        if above.numbers or above.dates:
+            return False
+        if is_table_head(above):
+            return _goes_on(above, lines[position])
+    return False
+
+
+def _goes_on(head: ReadLine, line: ReadLine) -> bool:
+    """By where it stands: not below the beginning of the head, where the next heading would, or in several cells."""
+    is_open = head.text.rstrip().endswith(("/", "-", "&"))
+    first = head.source.cells[0]
+    return is_open or len(line.source.cells) > 1 or line.source.cells[0].left > first.right

@@ -9,7 +9,8 @@ from stdnum import isin as stdnum_isin
 from ingestion.extract import kind_words, values
 from ingestion.extract.trades import labels
 from ingestion.extract.trades.labels import Label
-from ingestion.extract.trades.lines import LabelPlace, ReadLine, list_places, list_words_behind
+from ingestion.extract.trades.lines import LabelPlace, ReadLine, get_text_behind, list_places, list_words_behind
+from ingestion.extract.trades.name_cells import clean_name
 
 # Its number has a digit besides the one that checks it: `ADRESSZEILE5` is none, though that digit is right.
 ISIN = re.compile(r"\b([A-Z]{2}(?=[A-Z]{0,9}\d[A-Z0-9]{0,8}\d\b)[A-Z0-9]{9}\d)\b")
@@ -81,13 +82,16 @@ def find_wkn(lines: Sequence[ReadLine]) -> str | None:
 
 
 def _find_wkn_behind(lines: Sequence[ReadLine]) -> str | None:
-    for line, place in list_places(lines, Label.WKN):
-        words = list_words_behind(line, place)
-        if (match := _WKN.match(words)) is not None:
+    """A Swiss number only where the note has no other one: it is no German number, which others know a security by."""
+    places = list(list_places(lines, Label.WKN))
+    swiss = [(line, place) for line, place in places if line.text[place.start : place.end].lower().startswith("valor")]
+    for line, place in places:
+        if (line, place) not in swiss and (match := _WKN.match(list_words_behind(line, place))) is not None:
             return match[0]
-        is_swiss = line.text[place.start : place.end].lower().startswith("valor")
-        if is_swiss and (match := _VALOR.match(words)) is not None:
-            return re.sub(r"\D", "", match[0])
+    for line, place in swiss:
+        words = list_words_behind(line, place)
+        if (match := _WKN.match(words) or _VALOR.match(words)) is not None:
+            return re.sub(r"\W", "", match[0])
     return None
 
 
@@ -214,27 +218,22 @@ def find_name(lines: Sequence[ReadLine], row: ReadLine | None = None) -> str | N
     for line, place in list_places(lines, Label.NAME):
         words = list_words_behind(line, place)
         is_title = kind_words.CONTRACT_NOTE_TITLE.search(line.text) is not None
-        if not is_title and _is_field(line, place) and _may_be_name(words):
-            return words[:_MAX_NAME]
+        if is_title or not _is_field(line, place) or not _may_be_name(words):
+            continue
+        text = ISIN.sub("\t", get_text_behind(line, place)).strip(" \t:#()").removeprefix(".")
+        if (name := clean_name(text)) is not None and _may_be_name(name):
+            return name[:_MAX_NAME]
     for line in lines:
         if match := _SAID_NAME.search(line.text[:_MAX_SAID]):
             return match["name"][:_MAX_NAME].strip()
     for line in lines:
         if match := ISIN.search(line.text):
             front = line.text[: match.start()].strip(" ,(:-")
-            front = _COUNTED.sub("", re.sub(rf"\s*{_WKN.pattern}$", "", front))
-            front = _drop_side(front)
+            name = clean_name(_COUNTED.sub("", re.sub(rf"\s*{_WKN.pattern}$", "", front)))
             is_named = any(place.start < match.start() for place in line.labels)
-            if re.search(r"[^\W\d_]{3}", front) and not is_named and not _NUMBER_OF_SECURITY.fullmatch(front):
-                return front[:_MAX_NAME].strip()
+            if name is not None and not is_named and not _NUMBER_OF_SECURITY.fullmatch(name):
+                return name[:_MAX_NAME].strip()
     return _find_name_in_row(row) if row is not None else None
-
-
-def _drop_side(front: str) -> str:
-    """`02.09.2026 Kauf SAP SE`, `VENTE\tKERGUEN MARITIME`: day and side stand in columns of their own."""
-    match = labels.ANCHOR.match(front)
-    rest = front[match.end() :].strip(" \t,:-") if match is not None else ""
-    return rest if re.search(r"[^\W\d_]{3}", rest) else front
 
 
 def _is_field(line: ReadLine, place: LabelPlace) -> bool:
@@ -283,6 +282,22 @@ _SAID_NAME = re.compile(
 REFERENCE = re.compile(r"(?:[A-Z]{1,3}\s)?(?=[\w./-]*\d)[\w./-]{3,40}")
 # Its blanks are none of the number: one note has `4471 0029 18` and the next one `4471002918`.
 _ACCOUNT = re.compile(r"(?=[\w./-]*\d)[\w./-]{2,40}(?:[ ]\d{1,7}(?![\w.,/:-])){0,8}(?:[ ][A-Z](?![\w.,/:-]))?")
+
+
+_UUID = re.compile(r"(?<![\w-])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![\w-])")
+_LINES_TO_UUID = 2
+
+
+def find_reference(lines: Sequence[ReadLine]) -> str | None:
+    """Behind its label; a UUID also below a label that stands alone, whatever the letter head has beside it."""
+    if (found := find_words(lines, Label.REFERENCE, REFERENCE)) is not None:
+        return found
+    for line, place in list_places(lines, Label.REFERENCE):
+        position = line.index - lines[0].index
+        below = lines[position + 1 : position + 1 + _LINES_TO_UUID] if not list_words_behind(line, place) else ()
+        if match := next((match for row in below if (match := _UUID.search(row.text))), None):
+            return match[0]
+    return None
 
 
 def find_words(lines: Sequence[ReadLine], label: Label, pattern: re.Pattern[str]) -> str | None:

@@ -29,6 +29,11 @@ class Settlement:
     is_converted: bool
     has_costs: bool = True
 
+    @property
+    def is_unnamed_conversion(self) -> bool:
+        """Whether it is in another currency than the price, and does not say in which."""
+        return self.is_converted and self.amount is not None and self.amount.currency is None
+
 
 def find_settlement(
     candidates: Candidates, gross: Decimal, currency: str | None, direction: Direction | None
@@ -90,7 +95,10 @@ def _convert_onward(found: Settlement, named: Sequence[Number], rates: Sequence[
         return found
     factors = [factor for rate in rates[:3] for value in rate.readings if value > 0 for factor in (value, 1 / value)]
     for number in named:
-        if number.currency in (None, found.amount.currency):
+        # Further down, what names no currency may be in the account's.
+        if number.currency == found.amount.currency and (number.currency or number.line <= found.amount.line):
+            continue
+        if number.currency is None and found.amount.currency is not None:
             continue
         for factor in factors:
             if abs(number.value - found.value * factor) <= TWO_CENTS + number.value / 3000:

@@ -9,7 +9,7 @@ from ingestion.domain.trade import Direction
 from ingestion.extract import kind_words
 from ingestion.extract.trades import labels
 from ingestion.extract.trades.labels import Label
-from ingestion.extract.trades.lines import ReadLine, is_long_sentence, list_dates_at, list_places
+from ingestion.extract.trades.lines import LabelPlace, ReadLine, is_long_sentence, list_dates_at, list_places
 from ingestion.extract.trades.settlement import Settlement
 
 _MAX_PROSE = 140  # letters of a line that may say which way a trade goes
@@ -64,11 +64,16 @@ def infer_direction(lines: Sequence[ReadLine], settlement: Settlement | None) ->
 def find_trade_date(lines: Sequence[ReadLine], year: int | None) -> tuple[date | None, bool]:
     """The date, and whether the note calls it the trade's."""
     labelled = [
-        found for line, place in list_places(lines, Label.TRADE_DATE) for found in list_dates_at(lines, line, place)[:1]
+        (found, line, place)
+        for line, place in list_places(lines, Label.TRADE_DATE)
+        for found in list_dates_at(lines, line, place)[:1]
     ]
     if labelled:
+        traded_on = labelled[0][0]
+        # Of two days that the note calls so, `Trade date` and `Execution date`, either may be meant.
+        is_one = all(found == traded_on or _is_time_of_table(line, place) for found, line, place in labelled)
         # Nothing is settled before it was traded: then one of the two dates is another one.
-        return labelled[0], all(found >= labelled[0] for found in _list_settlement_dates(lines))
+        return traded_on, is_one and all(found >= traded_on for found in _list_settlement_dates(lines))
     for line in lines:
         if len(line.text) > _MAX_PROSE or not (match := labels.DIRECTION.search(line.text)):
             continue
@@ -90,6 +95,15 @@ def find_trade_date(lines: Sequence[ReadLine], year: int | None) -> tuple[date |
             return _build_date(year, int(written[2]), int(written[1])), True
     in_row = _find_date_of_quantity(lines)
     return (in_row, True) if in_row is not None else _choose_other_date(lines)
+
+
+def _is_time_of_table(line: ReadLine, place: LabelPlace) -> bool:
+    """Whether a label names a time, and no day stands behind it: below it may stand another column's."""
+    is_time = _TIME_LABEL.search(line.text, place.start, place.end) is not None
+    return is_time and not any(found.start >= place.end for found in line.dates)
+
+
+_TIME_LABEL = re.compile(r"(?:time(?:stamp)?|zeit(?:punkt)?)$", re.IGNORECASE)
 
 
 def _list_pricing_days(lines: Sequence[ReadLine]) -> Iterator[date]:

@@ -9,13 +9,13 @@ from decimal import Decimal
 
 from ingestion.domain.trade import Direction, Trade
 from ingestion.extract.trades.candidates import Candidates, add_unnamed_costs, gather_candidates
-from ingestion.extract.trades.columns import Columns, RowAmounts, resolve_amounts
-from ingestion.extract.trades.labels import Label
+from ingestion.extract.trades.columns import Columns, RowAmounts, list_currency_cells, resolve_amounts
+from ingestion.extract.trades.converted_currency import find_converted_currency, find_head_currency
 from ingestion.extract.trades.lines import ReadLine
 from ingestion.extract.trades.numbers import Number
 from ingestion.extract.trades.products import PENNY, Product, build_product, find_product
 from ingestion.extract.trades.rows import ProductRow, drop_total, find_product_rows
-from ingestion.extract.trades.security import REFERENCE, find_isin, find_name, find_ticker, find_wkn, find_words
+from ingestion.extract.trades.security import find_isin, find_name, find_reference, find_ticker, find_wkn
 from ingestion.extract.trades.settlement import Settlement, find_settlement, find_single
 from ingestion.extract.trades.side_and_dates import (
     find_direction,
@@ -26,7 +26,7 @@ from ingestion.extract.trades.side_and_dates import (
     infer_direction,
     is_cancellation,
 )
-from ingestion.extract.trades.taken_back import find_note_replaced, find_note_taken_back
+from ingestion.extract.trades.taken_back import find_note_taken_back, find_replaced_note
 
 _MAX_GROSS = 4  # amounts that may be the gross one
 _MAX_RATES = 3
@@ -80,6 +80,7 @@ def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
     if product is not None:
         # In a row that begins with what was paid, the price is nothing that was.
         candidates = replace(candidates, settled=tuple(n for n in candidates.settled if n is not product.price))
+        product = _name_price_currency(product, lines)
     gross = product.gross_value if product else _choose_gross(candidates, direction)
     settlement: Settlement | None = None
     if gross is not None:
@@ -93,7 +94,7 @@ def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
         direction = infer_direction(lines, settlement)
     trade_date, is_date_certain = find_trade_date(lines, shared.year)
     trade_date = trade_date or shared.only_date
-    takes_back = is_cancellation(lines) and find_note_replaced(lines) is None
+    takes_back = is_cancellation(lines) and find_replaced_note(lines) is None
     named = find_note_taken_back(lines) if takes_back else None
     trade = Trade(
         direction=direction,
@@ -106,7 +107,7 @@ def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
         wkn=find_wkn(lines),
         ticker=find_ticker(lines, has_ticker_column=shared.has_ticker_column),
         security_name=find_name(lines, _find_row(lines, product)),
-        reference=named or find_words(lines, Label.REFERENCE, REFERENCE),
+        reference=named or find_reference(lines),
         account=shared.account,
         account_name=shared.account_name,
         is_cancellation=takes_back,
@@ -117,13 +118,43 @@ def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
     )
     if settlement is not None and not settlement.has_costs and is_product_proven:
         settlement = replace(settlement, fees=None, taxes=None)  # some are listed, or none, and others were paid
+    if settlement is not None and settlement.is_unnamed_conversion:
+        priced_in = _get_price_currency(product, candidates)
+        own = shared.currency if shared.currency != priced_in else None
+        shared = replace(shared, currency=find_converted_currency(lines, candidates.exchange_rates, priced_in) or own)
     trade = _add_amounts(trade, candidates, product, gross, settlement, shared)
+    trade = replace(trade, currency=_check_currency(trade, lines, product, row, shared))
     return TradeReading(trade, is_product_proven, is_proven, is_date_certain, is_direction_certain)
 
 
 def _find_row_amounts(row: ReadLine, shared: SharedFacts, direction: Direction | None) -> RowAmounts | None:
     columns = shared.columns.rows.get(row.index)
     return resolve_amounts(columns, direction) if columns is not None else None
+
+
+def _name_price_currency(product: Product, lines: Sequence[ReadLine]) -> Product:
+    """With the currency that the head above its row names, where row and price name none."""
+    if product.gross is None or product.gross.currency is not None or product.price.currency is not None:
+        return product
+    currency = find_head_currency(lines, product.gross.line)
+    return product if currency is None else replace(product, price=replace(product.price, currency=currency))
+
+
+def _check_currency(
+    trade: Trade, lines: Sequence[ReadLine], product: Product | None, row: RowAmounts | None, shared: SharedFacts
+) -> str | None:
+    """What the row or the head of its column says, where no amount does; None where the head of the table, which
+    stands nearer to the trade, names another one than the document does."""
+    if row is not None and row.currency is not None:
+        return row.currency
+    if trade.currency != shared.currency or trade.foreign_currency is not None:
+        return trade.currency
+    line = lines[product.price.line - lines[0].index] if product is not None else lines[0]
+    before_quantity = {n.currency for n in line.numbers if product is not None and product.quantity in n.readings}
+    if of_row := (list_currency_cells(line) | before_quantity) - {None}:
+        return of_row.pop() if len(of_row) == 1 else None
+    of_head = shared.columns.currencies.get(line.index, frozenset())
+    return None if of_head and trade.currency not in of_head else trade.currency
 
 
 def _build_labelled_product(row: RowAmounts) -> Product:
@@ -158,7 +189,9 @@ def _find_row(lines: Sequence[ReadLine], product: Product | None) -> ReadLine | 
 def _get_price(product: Product, lines: Sequence[ReadLine]) -> Decimal:
     """In the currency of the trade: London's shares are priced in pence, and settled in pounds."""
     is_hundredfold = product.quantity * product.price_value > product.amount * _MIN_HUNDREDFOLD
-    if is_hundredfold and not product.price.is_percent and any(_PENCE.search(line.text) for line in lines):
+    # A percentage has no currency.
+    is_in_pence = product.price.currency == _POUND or any(_PENCE.search(line.text) for line in lines)
+    if is_hundredfold and not product.price.is_percent and is_in_pence:
         return product.price_value / 100
     return product.price_value
 
@@ -233,7 +266,10 @@ def _add_amounts(
         return replace(trade, currency=currency, settled_amount=number.value if number else None, gross_amount=gross)
     is_foreign = settlement.is_converted or (product is not None and product.is_foreign)
     price_currency = _get_price_currency(product, candidates)
-    currency = _choose_currency(settlement.amount, None if is_foreign else product, candidates, shared)
+    if settlement.is_unnamed_conversion:
+        currency = shared.currency
+    else:
+        currency = _choose_currency(settlement.amount, None if is_foreign else product, candidates, shared)
     foreign = price_currency if is_foreign and price_currency != currency else None
     return replace(
         trade,

@@ -171,3 +171,58 @@ def test_a_line_that_says_so_has_quantity_and_price(said: str) -> None:
     rest = "Trade date 15 Jan 2026\nSymbol: HVN\nOther terms 1,250\nNet proceeds USD 442.83"
     trade = read_only(f"Trade confirmation\n{said}\n{rest}")
     assert (trade["direction"], trade["quantity"], trade["settled_amount"]) == ("sell", "7.5146", "442.83")
+
+
+def test_a_line_that_says_quantity_and_price_may_write_what_was_sold_with_a_minus() -> None:
+    trade = read_only(
+        """
+Transaction no.: 904118220
+REDEMPTION
+Sale -74.620 HARBOUR-CHINA SHARES PT GBP-ACC. at GBP 1'565.99
+ISIN: LU0378449770    Value date 20.07.2026
+Gross amount GBP 116'854.17
+Brokerage GBP -127.25 Execution date 14.07.2026 Executed quantity -74.620
+Net amount GBP 116'726.92 Execution price GBP 1'565.99
+"""
+    )
+    assert (trade["quantity"], trade["price"]) == ("74.62", "1565.99")
+
+
+def test_what_a_row_counts_is_its_first_number_where_the_name_behind_it_has_numbers_too() -> None:
+    trade = read_only(
+        """
+Contract Note
+Date 27/03/2026 Time 11:46 Contract Note No. S4711-01
+We have today on your instructions **SOLD** the security detailed below.
+Quantity Security Price Consideration
+GB0005603997 STOCK CODE: HAR.
+132.00 Ordinary Shares 1p 752.896 993.82
+Commission 11.95
+Total amount payable: £981.87
+"""
+    )
+    assert (trade["quantity"], trade["price"], trade["gross_amount"]) == ("132", "7.52896", "993.82")
+
+
+def test_a_price_that_names_pounds_is_in_pence_where_a_hundredth_of_the_product_stands_there() -> None:
+    trade = read_only(ENGLISH.replace("€20.50", "GBP 2050.00").replace("€", "GBP "))
+    assert (trade["price"], trade["gross_amount"]) == ("20.5", "205.00")
+
+
+def test_the_interest_of_a_bond_has_a_name_in_switzerland() -> None:
+    (found,) = read(
+        """
+Abrechnung: Ihr Kauf
+Wir haben für Sie am 20. Juli 2026 gekauft:
+AUD 40'000.00 4.55% Obl Hafen Capital ISIN AU3CB0319416
+Kurs 98.594% AUD 39'437.60
+Marchzinsen (131 Tage) AUD 648.00
+Kurswert AUD 40'085.60
+Courtage AUD 160.34
+Total AUD 40'245.94
+Wechselkurs AUD/CHF 0.5751
+Zu Ihren Lasten Valuta 22.07.2026 CHF 23'145.44
+"""
+    ).trades
+    assert (found.trade.settled_amount, found.trade.currency) == (Decimal("23145.44"), "CHF")
+    assert found.trade.accrued_interest == Decimal("372.66")

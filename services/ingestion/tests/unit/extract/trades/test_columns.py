@@ -81,3 +81,54 @@ Trade date  Side  Security  Quantity  Price  Amount USD
 17 Sep 2026  Sell  SIEMENS AG DE0007236101  8  228.95  1,831.60
 """
     assert [found.trade.direction for found in read(text).trades] == ["buy", "sell"]
+
+
+WRAPPED = """
+Kontoauszug September 2026
+Kontowährung EUR
+Datum       Art      Wertpapier  ISIN            Stück    Kurs     Betrag      Gebühr/
+                                                          in USD   in USD      Spesen
+02.09.2026  Kauf     APPLE       US0378331005    20       214,60   4.292,00    2,00
+17.09.2026  Verkauf  NVIDIA      US67066G1040    8        228,95   1.831,60    2,50
+"""
+
+
+def test_a_head_that_goes_on_in_the_next_line_is_one_head() -> None:
+    found = [reading.trade for reading in read(WRAPPED).trades]
+    assert [(trade.currency, trade.fees, trade.settled_amount) for trade in found] == [
+        ("USD", Decimal("2.00"), Decimal("4294.00")),
+        ("USD", Decimal("2.50"), Decimal("1829.10")),
+    ]
+
+
+@pytest.mark.parametrize("place", [0, 62], ids=["at the margin", "in its column"])
+def test_the_second_line_of_a_head_is_no_heading_of_fees(place: int) -> None:
+    text = f"""
+Monthly activity statement
+Trades
+Symbol   Trade date   Type   Quantity   Price    Proceeds     Comm/
+{" " * place}Fee
+SAP      2026-01-06   Buy    50         240.15   12,007.50    5.00
+NVDA     2026-01-07   Sell   10         149.20   1,492.00     1.00
+Base currency EUR
+"""
+    found = [reading.trade for reading in read(text).trades]
+    if place:
+        assert [trade.fees for trade in found] == [5, 1]
+    else:
+        assert [trade.quantity for trade in found] == [50, 10]
+        assert read(text).confidence < 0.9  # of which column it is, nothing says
+
+
+@pytest.mark.parametrize("settled", ["4.294,00", "4.291,00"])
+def test_a_net_amount_that_hides_a_small_cost_is_no_gross_amount(settled: str) -> None:
+    text = NET_ONLY.replace("  Gebühr EUR", "").replace("2,00  4.294,00", settled).replace("2,50  1.829,10", "1.831,60")
+    assert read(text.replace(settled, "4.292,00")).confidence >= 0.9
+    assert read(text).confidence < 0.9
+
+
+def test_a_price_that_was_rounded_to_cents_may_be_off_by_half_a_cent_for_each_share() -> None:
+    text = (
+        NET_ONLY.replace("  Gebühr EUR", "").replace("2,00  4.294,00", "4.292,08").replace("2,50  1.829,10", "1.831,60")
+    )
+    assert read(text).confidence >= 0.9

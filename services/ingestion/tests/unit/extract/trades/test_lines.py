@@ -1,3 +1,5 @@
+import pytest
+
 from ingestion.domain.transcript import Transcript
 from ingestion.extract.trades.candidates import gather_candidates
 from ingestion.extract.trades.labels import find_labels
@@ -86,3 +88,16 @@ def test_other_costs_are_fees_where_an_amount_stands_behind_the_word() -> None:
 def test_an_amount_behind_the_number_of_an_account_is_none_of_its_digits() -> None:
     settled = gather_candidates(given("Zu Gunsten IBAN AT27 3284 2000 0011 1111 36.115,76 EUR")).settled
     assert [str(number.value) for number in settled] == ["36115.76"]
+
+
+@pytest.mark.parametrize(
+    "text", ["Endbetrag USD: 4.297,00", "Net amount (USD): 4,297.00", "Net amount (in USD) 4,297.00"]
+)
+def test_a_currency_in_what_a_number_is_called_is_that_of_the_number(text: str) -> None:
+    (line,) = given(text)
+    assert [number.currency for number in line.numbers] == ["USD"]
+
+
+def test_the_currency_of_what_is_called_goes_no_further_than_its_number() -> None:
+    (line,) = given("Kurs USD: 214,60 bei 20")
+    assert [number.currency for number in line.numbers] == ["USD", None]

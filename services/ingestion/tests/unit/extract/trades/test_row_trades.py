@@ -1,6 +1,7 @@
 """Trades that are rows of a table, or an order that was filled in parts."""
 
 from decimal import Decimal
+from string import ascii_uppercase
 
 import pytest
 from note_texts import (
@@ -137,3 +138,111 @@ def test_rows_that_convert_the_costs_of_one_trade_are_no_trades() -> None:
         "Aktienbetrag 05-Dez-2026 09-Dez-2026 -5.480,43 0,887182 -4.862,14"
     )
     assert [found.trade.quantity for found in read(text).trades] == [49]
+
+
+NAMES = """
+Activity statement
+Base currency EUR
+Symbol  Name  Trade date  Side  Quantity  Price  Amount EUR
+APC  APPLE INC  02 Sep 2026  Sell  20  214.60  4,292.00
+F30  LIFE FUND 30  09 Sep 2026  Buy  15  171.24  2,568.60
+ASML  ASML HOLDING  10 Sep 2026  Buy  1  650.00  650.00
+"""
+
+
+def test_a_number_in_a_name_and_a_single_share_leave_no_row_out() -> None:
+    reading = read(NAMES)
+    assert [(found.trade.ticker, found.trade.quantity) for found in reading.trades] == [
+        ("APC", Decimal(20)),
+        ("F30", Decimal(15)),
+        ("ASML", Decimal(1)),
+    ]
+    assert reading.confidence >= 0.9
+
+
+@pytest.mark.parametrize(
+    "row",
+    ["NOK  NOKIA  18 Sep 2026  Buy  100  4.00  500.00", "NOK  NOKIA  18 Sep 2026  100  4.00  500.00"],
+    ids=["does not multiply", "has no side"],
+)
+def test_a_row_that_may_be_a_trade_and_was_not_read_is_a_doubt(row: str) -> None:
+    assert read(NAMES).doubts == ()
+    assert read(NAMES + row).doubts == ("trades",)
+
+
+def test_rows_beyond_the_limit_are_a_doubt_where_all_have_one_price_and_one_day() -> None:
+    head = "Activity statement\nBase currency EUR\nSymbol  Trade date  Side  Quantity  Price  Amount EUR\n"
+    names = [f"{first}{second}" for first in ascii_uppercase for second in ascii_uppercase]
+    rows = [f"{name}  18 Sep 2026  Buy  {10 + i}  12.37  {(10 + i) * 12.37:,.2f}" for i, name in enumerate(names[:420])]
+    assert read(head + "\n".join(rows[:20])).doubts == ()
+    assert read(head + "\n".join(rows)).doubts == ("trades",)
+
+
+@pytest.mark.parametrize("written", ["{:02} Sep 2026", "{:02}.09.2026"])
+def test_a_date_in_a_name_is_no_day_of_the_trade(written: str) -> None:
+    text = f"""
+Activity statement
+Base currency EUR
+Trade date  Side  Instrument  ISIN  Quantity  Price  Amount EUR
+{written.format(2)}  Sell  CALL APPLE 15.09.2026  US0378331005  20  214.60  4,292.00
+{written.format(9)}  Buy  BUND 15.08.2020  DE0001102580  15  171.24  2,568.60
+"""
+    found = [reading.trade for reading in read(text).trades]
+    assert [(str(trade.trade_date), trade.settlement_date) for trade in found] == [
+        ("2026-09-02", None),
+        ("2026-09-09", None),
+    ]
+
+
+def test_a_minus_before_a_quantity_says_that_it_was_given_away() -> None:
+    text = SIGNED.replace("50  240.15  -12", "50  240.15  12").replace("1,492.00", "-1,492.00")
+    assert [found.trade.direction for found in read(text).trades] == ["buy", "sell"]
+
+
+@pytest.mark.parametrize("balance", ["15,708.00", "3.00"])
+def test_money_that_nothing_explains_behind_what_multiplies_makes_a_row_uncertain(balance: str) -> None:
+    rows = [f"{row}  {balance}" if "Sep" in row else f"{row}  Other" for row in NAMES.strip().splitlines()]
+    assert read("\n".join(rows)).confidence < 0.9
+
+
+CURRENCIES = """
+Activity statement
+Account currency: EUR
+{heading}
+Trade date  Side  Instrument  ISIN{ccy}  Quantity  Price{price}  Amount{amount}
+{day}02{month}  Buy  APPLE INC  US0378331005{own}  20  214.60  4,292.00
+{day}17{month}  Sell  NVIDIA  US67066G1040{own}  8  228.95  1,831.60
+"""
+
+
+@pytest.mark.parametrize(("day", "month"), [("", " Sep 2026"), ("", ".09.2026")])
+@pytest.mark.parametrize(
+    ("places", "currency"),
+    [
+        ({}, "EUR"),
+        ({"amount": " USD"}, "USD"),
+        ({"amount": " (USD)"}, "USD"),
+        ({"price": " (USD)"}, "USD"),
+        ({"price": " $"}, "USD"),
+        ({"price": " USD", "amount": " CHF"}, None),
+        ({"ccy": "  Currency", "own": "  USD"}, "USD"),
+    ],
+    ids=str,
+)
+def test_the_currency_of_a_row_is_what_stands_nearest_to_it(
+    places: dict[str, str], currency: str | None, day: str, month: str
+) -> None:
+    empty = dict.fromkeys(("heading", "ccy", "price", "amount", "own"), "")
+    text = CURRENCIES.format(day=day, month=month, **empty | places)
+    assert {found.trade.currency for found in read(text).trades} == {currency}
+
+
+def test_each_row_of_a_table_with_several_currencies_has_its_own() -> None:
+    text = CURRENCIES.format(heading="", ccy="  Currency", price="", amount="", own="  USD", day="", month=" Sep 2026")
+    rows = text.replace("US67066G1040  USD", "US67066G1040  CHF")
+    assert [found.trade.currency for found in read(rows).trades] == ["USD", "CHF"]
+
+
+def test_a_table_whose_heads_are_not_understood_does_not_have_the_currency_of_the_account() -> None:
+    text = CURRENCIES.format(heading="", ccy="", price=" USD", amount="", own="", day="", month=".09.2026")
+    assert {found.trade.currency for found in read(text.replace("Amount", "Wert")).trades} == {None}

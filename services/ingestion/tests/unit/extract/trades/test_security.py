@@ -189,3 +189,53 @@ def test_a_shortened_label_of_a_reference_is_one(label: str) -> None:
 def test_the_day_and_the_side_in_front_of_a_name_are_none_of_it(front: str) -> None:
     text = GERMAN.replace("Bezeichnung WKN ISIN\nALLIANZ SE NA O.N. 840400", f"{front}KERGUEN MARITIME 4,20% 2031")
     assert read_only(text)["security_name"] == "KERGUEN MARITIME 4,20% 2031"
+
+
+def test_the_number_of_another_country_is_none_of_a_security_that_has_its_own() -> None:
+    text = GERMAN.replace("Bezeichnung WKN ISIN\nALLIANZ SE NA O.N. 840400 DE", "ISIN DE")
+    text += "Valorennummer 23159222\n{}"
+    assert read_only(text.format("Wertpapierkennnummer 840400"))["wkn"] == "840400"
+    text = text.replace("DE0008404005", "DK0060534915")
+    assert read_only(text.format("Wertpapierkennnummer A1XA8R"))["wkn"] == "A1XA8R"
+    assert read_only(text.format(""))["wkn"] == "23159222"
+
+
+@pytest.mark.parametrize("line", ["Transaktion 61327806-0002", "Handelsreferenz: 61327806-0002"])
+def test_the_number_of_a_transaction_is_its_reference(line: str) -> None:
+    assert read_only(f"{GERMAN}{line}")["reference"] == "61327806-0002"
+
+
+def test_a_uuid_below_the_label_of_a_reference_is_one() -> None:
+    number = "47ca082b-7818-45d4-9dda-8cb2d1174086"
+    assert read_only(f"Abrechnungsnummer\nErika Muster {number}\n{GERMAN}")["reference"] == number
+    assert read_only(f"Dokument\nErika Muster {number}\n{GERMAN}")["reference"] is None
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "02 Sep 2026  Buy  SAP SE  DE0007164600",
+        "02 Sep 2026  04 Sep 2026  Buy  SAP SE  DE0007164600",
+        "02.09.2026  10:15:00  Kauf  SAP SE  DE0007164600",
+        "SAP SE  Achat  02/09/2026  DE0007164600",
+        "02.09.2026  Kauf Storno  SAP SE  DE0007164600",
+        "02 Sep 2026 Buy SAP SE DE0007164600",
+        "Wertpapier: 02.09.2026  SAP SE",
+        "Instrument  Buy  SAP SE DE0007164600",
+        "Fonds  SAP SE  Compra",
+        "Wertpapier  DE0007164600  SAP SE",
+    ],
+)
+def test_columns_beside_a_name_are_none_of_it(row: str) -> None:
+    text = f"Wertpapierabrechnung Kauf\n{row}\nStück: 20\nKurs: 214,60 EUR\nEndbetrag: 4.292,00 EUR"
+    assert read_only(text)["security_name"] == "SAP SE"
+
+
+def test_cells_of_a_name_are_joined_by_a_blank_and_a_side_inside_it_stays() -> None:
+    text = "Kauf am 15.01.2026\nBEST BUY CO INC  DL-,01  US0865161014\nStück: 20\nKurs: 214,60 EUR"
+    assert read_only(text)["security_name"] == "BEST BUY CO INC DL-,01"
+
+
+def test_the_number_of_an_order_behind_a_side_is_no_name() -> None:
+    text = "Wertpapier Kauf, Ref.: 403747782 05.10.2023 09.10.2023 -45,77 EUR\nLU1931974692, ST 1,6866"
+    assert read_only(text)["security_name"] is None

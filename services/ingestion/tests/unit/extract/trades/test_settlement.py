@@ -196,3 +196,28 @@ def test_a_step_in_the_currency_of_the_price_is_not_what_was_settled_in_another_
     )
     assert settlement is not None
     assert (settlement.value, settlement.is_proven, settlement.fees) == (Decimal("3096.85"), True, Decimal("29.36"))
+
+
+ABROAD = """
+Effektenabrechnung
+Ihr Kauf
+Abschluss per: 04.10.2026
+Registered Shs Hafen PLC
+ISIN JE00B4T3BW64
+Stück GBP GBP
+1'000 zu 3.545 3'545.00
+Fremde Kommission 10.71
+Total 3'555.71
+zum Kurs von GBP CHF 1.258775 CHF
+Total zu Ihren Lasten Valuta 06.10.2026 4'475.84
+"""
+
+
+def test_an_amount_without_a_currency_below_an_exchange_rate_is_in_the_one_to_which_it_leads() -> None:
+    trade = read_only(ABROAD)
+    assert (trade["settled_amount"], trade["currency"], trade["foreign_currency"]) == ("4475.84", "CHF", "GBP")
+
+
+def test_where_nothing_says_in_which_currency_an_amount_was_converted_none_is_named() -> None:
+    trade = read_only(ABROAD.replace("von GBP CHF 1.258775 CHF", "1.258775").replace("zum Kurs", "Devisenkurs"))
+    assert (trade["settled_amount"], trade["currency"]) == ("4475.84", None)

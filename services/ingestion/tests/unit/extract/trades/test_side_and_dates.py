@@ -180,3 +180,15 @@ def test_who_is_given_units_of_a_fund_buys_them() -> None:
     text = GERMAN.replace("Wertpapierabrechnung\nKauf am", "Fondsabrechnung: Ausgabe von Anteilen\nHandelstag")
     assert read_only(text)["direction"] == "buy"
     assert read(text).confidence >= 0.9
+
+
+def test_of_two_days_that_a_note_calls_the_trades_either_may_be_meant() -> None:
+    line = "Execution date/time: 15 Jan 2026 08:13:35"
+    assert read(ENGLISH.replace(line, f"{line}\nTrade date: 15/01/2026")).confidence >= 0.9
+    assert read(ENGLISH.replace(line, f"{line}\nTrade date: 14/01/2026")).confidence < 0.9
+
+
+def test_the_time_of_a_trade_has_not_the_day_of_another_column() -> None:
+    text = ENGLISH.replace("Settlement date: 19/01/2026", "Trade time Settlement date\n08:13:35 19/01/2026")
+    assert read_only(text)["trade_date"] == "2026-01-15"
+    assert read(text).confidence >= 0.9

@@ -1,0 +1,155 @@
+"""The trades of a tenant that are judged together, as they are in Postgres: under the lock of its ledger."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ingestion.domain.ledger_entry import LedgerEntry
+from ingestion.domain.trade import read_stored_trade
+from ingestion.domain.trade_ledger import MAX_COMPARED, TradeJudgement, judge_trades
+from ingestion.domain.trade_matching import find_reference
+from mailroom_common.postgres import DatabaseSession
+
+_LIST_SIMILAR = """
+    select candidate.* from unnest($2::text[]) as wanted(match_key) cross join lateral (
+        select * from ingestion.trade
+        where trade.tenant_id = $1 and trade.match_key = wanted.match_key
+        order by confirmed_seq, seq limit $3
+    ) as candidate
+"""
+# Of a key with more than that: the trades of one document, and the first of those that people have decided about. The
+# ledger is locked meanwhile: a key may have a hundred thousand trades, and a tenant as many decisions.
+_LIST_LATER = """
+    select * from ingestion.trade
+    where trade_id = any(array(
+              select trade_id from ingestion.trade where document_id = $3
+              union all
+              select decided.trade_id from unnest($2::text[]) as wanted(match_key) cross join lateral (
+                  select trade_id from ingestion.trade
+                  where trade.tenant_id = $1 and trade.match_key = wanted.match_key and is_decided
+                  order by confirmed_seq, seq limit $5
+              ) as decided))
+      and tenant_id = $1 and match_key = any($2) and not trade_id = any($4)
+    order by confirmed_seq, seq limit $5
+"""
+# The keys of trades that a cancellation names, and of cancellations that name a trade: by the letters and digits of the
+# number, as `find_reference` has them. One number may be that of many: of a savings plan, say.
+_REFERENCE = "upper(regexp_replace(left(fields ->> 'reference', 200), '[^A-Za-z0-9]', '', 'g'))"
+_LIST_NAMED = f"""
+    select distinct linked.match_key from unnest($2::text[], $3::boolean[]) as wanted(reference, is_cancellation)
+    cross join lateral (
+        select match_key from ingestion.trade
+        where tenant_id = $1 and {_REFERENCE} = wanted.reference and trade.is_cancellation = wanted.is_cancellation
+        order by seq limit $4
+    ) as linked
+"""  # noqa: S608  # of our own words only
+# Those that people decided about: of a cancellation what it takes back, and the other way round.
+_LIST_DECIDED = """
+    select distinct match_key from ingestion.trade
+    where tenant_id = $1 and (trade_id = any($2) or (trade_id = any($3) and is_cancellation))
+"""
+LIST_DECISIONS = """
+    select trade_id, other_trade_id, decision from ingestion.trade_decision
+    where trade_id = any($1) or other_trade_id = any($1) order by entry_id
+"""
+_MAX_SIMILAR_READ = 2 * MAX_COMPARED  # or one of them would count beside another that was not read
+_MAX_JUDGED = 50
+_MAX_LINKED_KEYS = 50  # beside those that are judged
+_MAX_NAMED = 200  # trades of one number
+
+
+@dataclass(slots=True)
+class SimilarTrades:
+    """Statements that are judged together: of some keys, and of all that cancellations bring together with them."""
+
+    keys: set[str]
+    entries: list[LedgerEntry]
+
+
+async def read_similar_trades(
+    conn: DatabaseSession,
+    tenant_id: str,
+    match_keys: Iterable[str],
+    document_id: str | None = None,
+    beside: Sequence[LedgerEntry] = (),
+) -> SimilarTrades:
+    """Those with one of the keys, and those that a number or a decision brings together with a cancellation among them,
+    from one to the next. `document_id`: its trades are read however many others there are; `beside` are entries that
+    are not in the ledger yet."""
+    similar = SimilarTrades(set(), [])
+    wanted = set(match_keys)
+    limit = len(wanted) + _MAX_LINKED_KEYS
+    while wanted and len(similar.keys) < limit:
+        similar.keys |= wanted
+        rows = await _list_similar_rows(conn, tenant_id, wanted, document_id)
+        decisions = await conn.fetch(LIST_DECISIONS, [row["trade_id"] for row in rows])
+        same, distinct = read_decisions(decisions)
+        entries = [_read_entry(row, same, distinct) for row in rows]
+        similar.entries += entries
+        linked = await _list_linked_keys(conn, tenant_id, [*entries, *beside]) - similar.keys
+        wanted = set(sorted(linked)[: limit - len(similar.keys)])
+    return similar
+
+
+async def _list_linked_keys(conn: DatabaseSession, tenant_id: str, entries: Sequence[LedgerEntry]) -> set[str]:
+    named = {
+        (reference, not entry.trade.is_cancellation)
+        for entry in entries
+        if (reference := find_reference(entry.trade)) is not None
+    }
+    columns = [reference for reference, _ in named], [is_cancellation for _, is_cancellation in named]
+    rows = await conn.fetch(_LIST_NAMED, tenant_id, *columns, _MAX_NAMED) if named else []
+    decided: dict[bool, set[str]] = {True: set(), False: set()}
+    for entry in entries:
+        decided[entry.trade.is_cancellation] |= entry.same_as | entry.distinct_from
+    if any(decided.values()):
+        rows += await conn.fetch(_LIST_DECIDED, tenant_id, list(decided[True]), list(decided[False]))
+    return {row["match_key"] for row in rows}
+
+
+async def judge_entries(entries: Sequence[LedgerEntry]) -> dict[str, TradeJudgement]:
+    # A second of work where very many are similar: other documents are read meanwhile.
+    if len(entries) > _MAX_JUDGED:
+        return await asyncio.to_thread(judge_trades, entries)
+    return judge_trades(entries)
+
+
+async def _list_similar_rows(
+    conn: DatabaseSession, tenant_id: str, match_keys: Iterable[str], document_id: str | None
+) -> list[Any]:
+    """Of a key that very many trades have (a sender may state as many as he likes) those that are there
+    first, and beside them those of the document and those that people have decided about: none of these may wait for
+    ever without a state of its own."""
+    rows = list(await conn.fetch(_LIST_SIMILAR, tenant_id, sorted(match_keys), _MAX_SIMILAR_READ))
+    counts = Counter(row["match_key"] for row in rows)
+    if full := [key for key, count in counts.items() if count >= _MAX_SIMILAR_READ]:
+        known = [row["trade_id"] for row in rows if row["match_key"] in full]
+        rows += await conn.fetch(_LIST_LATER, tenant_id, full, document_id, known, _MAX_SIMILAR_READ)
+    return rows
+
+
+def read_decisions(rows: Iterable[Any]) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
+    """Whichever of the two a decision was made about, and the newest of a pair."""
+    newest = {frozenset((row["trade_id"], row["other_trade_id"])): row["decision"] for row in rows}
+    same: dict[str, set[str]] = {}
+    distinct: dict[str, set[str]] = {}
+    for pair, decision in newest.items():
+        for trade_id in pair:
+            (same if decision == "same" else distinct).setdefault(trade_id, set()).update(pair - {trade_id})
+    return same, distinct
+
+
+def _read_entry(row: Any, same: Mapping[str, set[str]], distinct: Mapping[str, set[str]]) -> LedgerEntry:
+    return LedgerEntry(
+        trade=read_stored_trade(row["fields"]),
+        document_type=row["document_type"],
+        content_sha256=row["content_sha256"],
+        trade_id=row["trade_id"],
+        document_id=row["document_id"],
+        seq=row["seq"],
+        confirmed_seq=row["confirmed_seq"],
+        same_as=frozenset(same.get(row["trade_id"], ())),
+        distinct_from=frozenset(distinct.get(row["trade_id"], ())),
+    )

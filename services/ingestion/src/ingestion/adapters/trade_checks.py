@@ -1,0 +1,138 @@
+"""Whether a document that was read may be completed beside what the ledger has of its trades."""
+
+from dataclasses import replace
+from typing import Any
+
+from ingestion.adapters.similar_trades import LIST_DECISIONS, judge_entries, read_decisions, read_similar_trades
+from ingestion.adapters.trade_ledger import LIST_BY_DOCUMENT, lock_ledger
+from ingestion.domain.document import DocumentOutcome
+from ingestion.domain.ledger_entry import LedgerEntry
+from ingestion.domain.reasons import ReviewReason
+from ingestion.domain.summed_trades import may_be_summed
+from ingestion.domain.trade import Trade, read_stored_trade
+from ingestion.domain.trade_cancellations import may_be_taken_back
+from ingestion.domain.trade_ledger import TradeState, align_trades
+from ingestion.domain.trade_matching import StatedTrade, build_match_key, list_instrument_keys
+from mailroom_common.events import Profile, ResultStatus
+from mailroom_common.postgres import DatabaseSession
+
+_LIST_OF_DAYS = """
+    select fields, document_type, content_sha256 from ingestion.trade
+    where tenant_id = $1 and document_id <> $2 and trade_date = any($3) and instrument_keys && $4
+      and not is_cancellation and state <> all($5)
+    order by seq desc limit $6
+"""
+_WITHOUT_TRADE = [TradeState.DUPLICATE.value, TradeState.CANCELLED.value]
+_MAX_OF_DAYS = 500
+_LIST_UNMATCHED = """
+    select fields from (
+        select fields, instrument_keys from ingestion.trade
+        where tenant_id = $1 and state = 'cancellation_unmatched' order by seq desc limit $3
+    ) as newest
+    where instrument_keys && $2
+"""
+_MAX_UNMATCHED = 500
+_LAST_PLACE = 2**62  # behind all that are in the ledger
+
+
+async def check_ledger(
+    conn: DatabaseSession, document: Any, outcome: DocumentOutcome, former: DocumentOutcome | None
+) -> DocumentOutcome:
+    """The outcome with a reason for a review, where other documents give one. In the transaction that makes it the
+    document's, under the lock of its row. What was completed before goes on counting."""
+    if document["profile"] != Profile.CONTRACT_NOTE:
+        return outcome
+    if outcome.reason is ReviewReason.TRADE_CANCELLED:
+        return await _check_cancellations(conn, document, outcome)
+    is_new = former is None or former.status is not ResultStatus.COMPLETED
+    if outcome.status is not ResultStatus.COMPLETED or not is_new:
+        return outcome
+    outcome = await _check_summed_trades(conn, document, outcome)
+    return await _check_taken_back(conn, document, outcome) if outcome.status is ResultStatus.COMPLETED else outcome
+
+
+async def _check_cancellations(conn: DatabaseSession, document: Any, outcome: DocumentOutcome) -> DocumentOutcome:
+    """`cancelled_trade_not_found` where what it takes back is not in the ledger, or may be one of several."""
+    await lock_ledger(conn, document["tenant_id"])
+    stated, judged = await _judge_stated(conn, document, outcome)
+    is_unmatched = any(judged[entry.trade_id] is TradeState.CANCELLATION_UNMATCHED for entry in stated)
+    return replace(outcome, reason=ReviewReason.CANCELLED_TRADE_NOT_FOUND) if is_unmatched else outcome
+
+
+async def _check_taken_back(conn: DatabaseSession, document: Any, outcome: DocumentOutcome) -> DocumentOutcome:
+    """`trade_may_be_cancelled` where another document takes a trade back that was not found, and it may be this one."""
+    securities = sorted({key for trade in _read_trades(outcome) for key in list_instrument_keys(trade)})
+    await lock_ledger(conn, document["tenant_id"])
+    rows = await conn.fetch(_LIST_UNMATCHED, document["tenant_id"], securities, _MAX_UNMATCHED)
+    if not rows:
+        return outcome
+    unmatched = [read_stored_trade(row["fields"]) for row in rows]
+    stated, judged = await _judge_stated(conn, document, outcome)
+    counted = [entry.trade for entry in stated if judged[entry.trade_id] is TradeState.COUNTED]
+    if not any(may_be_taken_back(trade, taking) for trade in counted for taking in unmatched):
+        return outcome
+    return replace(outcome, status=ResultStatus.NEEDS_REVIEW, reason=ReviewReason.TRADE_MAY_BE_CANCELLED)
+
+
+async def _judge_stated(
+    conn: DatabaseSession, document: Any, outcome: DocumentOutcome
+) -> tuple[list[LedgerEntry], dict[str, TradeState]]:
+    """The trades of the outcome as they will be in the ledger, and what each trade is then."""
+    stated = await _build_entries(conn, document, outcome)
+    keys = {build_match_key(entry.trade) for entry in stated}
+    similar = await read_similar_trades(conn, document["tenant_id"], keys, beside=stated)
+    others = [entry for entry in similar.entries if entry.document_id != document["document_id"]]
+    judgements = await judge_entries([*others, *stated])
+    return stated, {trade_id: judgement.state for trade_id, judgement in judgements.items()}
+
+
+async def _build_entries(conn: DatabaseSession, document: Any, outcome: DocumentOutcome) -> list[LedgerEntry]:
+    trades = _read_trades(outcome)
+    rows = await conn.fetch(LIST_BY_DOCUMENT, document["document_id"])
+    ids = align_trades([(row["trade_id"], read_stored_trade(row["fields"])) for row in rows], trades)
+    same, distinct = read_decisions(await conn.fetch(LIST_DECISIONS, [one for one in ids if one is not None]))
+    is_confirmed = outcome.status is ResultStatus.COMPLETED
+    return [
+        LedgerEntry(
+            trade=trade,
+            document_type=outcome.document_type,
+            content_sha256=document["content_sha256"],
+            trade_id=trade_id or f"new {position}",
+            document_id=document["document_id"],
+            seq=_LAST_PLACE + position,
+            confirmed_seq=_LAST_PLACE if is_confirmed else None,
+            same_as=frozenset(same.get(trade_id or "", ())),
+            distinct_from=frozenset(distinct.get(trade_id or "", ())),
+        )
+        for position, (trade, trade_id) in enumerate(zip(trades, ids, strict=True))
+    ]
+
+
+def _read_trades(outcome: DocumentOutcome) -> list[Trade]:
+    return [read_stored_trade(trade) for trade in (outcome.extraction or {}).get("trades", [])]
+
+
+async def _check_summed_trades(conn: DatabaseSession, document: Any, outcome: DocumentOutcome) -> DocumentOutcome:
+    """`trades_may_be_summed` where that may be so."""
+    trades = _read_trades(outcome)
+    days = sorted({trade.trade_date for trade in trades if trade.trade_date is not None})
+    securities = sorted({key for trade in trades for key in list_instrument_keys(trade)})
+    if not days or not securities:
+        return outcome
+    await lock_ledger(conn, document["tenant_id"])
+    rows = await conn.fetch(
+        _LIST_OF_DAYS, document["tenant_id"], document["document_id"], days, securities, _WITHOUT_TRADE, _MAX_OF_DAYS
+    )
+    content = document["content_sha256"]
+    stated = [StatedTrade(trade=trade, document_type=outcome.document_type, content_sha256=content) for trade in trades]
+    known = [
+        StatedTrade(
+            trade=read_stored_trade(row["fields"]),
+            document_type=row["document_type"],
+            content_sha256=row["content_sha256"],
+        )
+        for row in rows
+    ]
+    if not may_be_summed(stated, known):
+        return outcome
+    return replace(outcome, status=ResultStatus.NEEDS_REVIEW, reason=ReviewReason.TRADES_MAY_BE_SUMMED)
