@@ -63,8 +63,10 @@ def is_part_row(label: str) -> bool:
 def drop_part_rows(page: Sequence[TextLine]) -> list[TextLine]:
     """Without the rows whose net, tax and gross are those of a part payment. An invoice of a part alone has no amounts
     but them: there they stay."""
-    parts = [line for line in page if _has_amounts_of_part(line)]
-    own = [line for line in page if line not in parts]
+    parts: list[TextLine] = []
+    own: list[TextLine] = []
+    for line in page:
+        (parts if _has_amounts_of_part(line) else own).append(line)
     others = {amount for line in own for amount in list_row_amounts(line)}
     is_alone = len(parts) == 1 and others <= {abs(amount) for amount in list_row_amounts(parts[0])}
     return list(page) if is_alone else own

@@ -171,12 +171,8 @@ def _sum_changes(
 
 def _find_unconfirmed(page: Sequence[TextLine], candidates: _Candidates, *, has_parts: bool) -> InvoiceTotals:
     sure, maybe = candidates.sure, candidates.maybe
-    whole = {
-        amount
-        for amount in (*sure, *maybe)
-        for part in list_deductions(page)
-        if part and any(abs(amount - part - due) <= CENT for due in candidates.due)
-    }
+    taken, due = [part for part in list_deductions(page) if part], set(candidates.due)
+    whole = {amount for amount in (*sure, *maybe) for part in taken if amount - part in due}
     if len(whole) == 1:
         return InvoiceTotals(whole.pop())
     gross = _get_only_amount(sure) or _get_only_amount(maybe) or _find_repeated_largest(page, [*sure, *maybe])

@@ -14,12 +14,13 @@ _TAKEN = (change_labels.WITHHELD, change_labels.CREDITED, change_labels.PREPAID)
 # What lessens the total itself, or hardly.
 _NO_DEDUCTION = (change_labels.DISCOUNT, change_labels.ROUNDING, change_labels.CHARGE)
 _MAX_ROWS = 200  # in front of a total
+_MAX_DEDUCTIONS = 40  # each is taken off each total
 
 
 def list_deductions(page: Sequence[TextLine]) -> list[Decimal]:
     """What is taken off the total before it is paid, without signs: by what it is called, or by its minus."""
     named = [abs(amount) for label in _TAKEN for amount in list_labelled_ends(page, label)]
-    return list(dict.fromkeys([*named, *(-amount for amount in _list_minuses(page))]))
+    return list(dict.fromkeys([*named, *(-amount for amount in _list_minuses(page))]))[:_MAX_DEDUCTIONS]
 
 
 def _list_minuses(page: Sequence[TextLine]) -> Iterator[Decimal]:

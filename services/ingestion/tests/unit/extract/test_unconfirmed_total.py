@@ -6,6 +6,7 @@ import pytest
 
 from ingestion.domain.transcript import Transcript
 from ingestion.extract.totals import InvoiceTotals, find_totals
+from ingestion.extract.unconfirmed_total import list_deductions
 
 POSITIONS = ["Malerarbeiten   714,00", "Material   476,00"]
 NET_AND_TAX = ["Nettobetrag   1.000,00", "MwSt 19 %   190,00"]
@@ -105,3 +106,8 @@ def test_carriage_that_is_asked_for_below_the_total_leaves_none() -> None:
 def test_what_is_due_from_who_pays_early_is_not_what_is_due() -> None:
     rows = [*NET_AND_TAX, "Rechnungsbetrag   1.190,00", "2 % Skonto bei Zahlung in 10 Tagen   23,80"]
     assert read(*rows, "Zahlbetrag   1.166,20") == InvoiceTotals(Decimal(1190), Decimal(1000), Decimal(190))
+
+
+def test_of_the_deductions_that_a_page_may_name_a_bounded_number_is_taken_off_each_total() -> None:
+    page = Transcript.from_rows([f"Sockelbetrag   -{number},10" for number in range(1500)]).lines
+    assert len(list_deductions(page)) == 40
