@@ -29,6 +29,7 @@ _LIST_LATER = """
               select decided.trade_id from unnest($2::text[]) as wanted(match_key) cross join lateral (
                   select trade_id from ingestion.trade
                   where trade.tenant_id = $1 and trade.match_key = wanted.match_key and is_decided
+                    and not trade_id = any($4)
                   order by confirmed_seq, seq limit $5
               ) as decided))
       and tenant_id = $1 and match_key = any($2) and not trade_id = any($4)

@@ -33,7 +33,7 @@ def determine_day_first(page: Sequence[TextLine], currency: str | None) -> bool 
 
 def find_issue_date(page: Sequence[TextLine], day_first: bool | None) -> date | None:
     def read(text: str) -> date | None:
-        return _find_first_date(text, day_first)
+        return None if _begins_with_period(text) else _find_first_date(text, day_first)
 
     labelled = find_first_parsed(
         list_texts_beside(page, labels.ISSUE_DATE), lambda text: _read_issue_date(text, day_first)
@@ -45,7 +45,7 @@ def find_issue_date(page: Sequence[TextLine], day_first: bool | None) -> date | 
             # "Rechnung Nr. 7 vom 22.05.2014"
             is_headline = labels.HEADLINE.match(cell.text) and not is_part_payment(cell.text)
             match = labels.ISSUE_DATE_IN_HEADLINE.search(cell.text) if is_headline else None
-            if match and (found := read(cell.text[match.end() :])):
+            if match and not _speaks_of_more(cell.text[: match.start()]) and (found := read(cell.text[match.end() :])):
                 return found
     if addressed := _find_date_of_own_invoice(page, read):
         return addressed
@@ -59,6 +59,34 @@ def find_issue_date(page: Sequence[TextLine], day_first: bool | None) -> date | 
         if paid:
             return paid
     return _find_lone_date(page, day_first)
+
+
+# From one day to another: `vom 12.05.2026 bis 09.06.2026`, `du 1er au 31 octobre 2026`.
+_UNTIL = r"(?:bis(?:\s+zum)?|to|until|till|through|au|al|tot(?:\s+en\s+met)?|t/m|a|à|ao|até|do|až|til|-|–|—)"
+_BEFORE_END = re.compile(
+    rf"^\W*\d{{1,2}}(?:er|st|nd|rd|th|\.)?(?:\s?[^\W\d]{{3,12}}|[./-]\d{{1,2}}\.?)?\s*{_UNTIL}\s*$", re.IGNORECASE
+)
+_BEHIND_BEGINNING = re.compile(rf"\W{{0,2}}{_UNTIL}(?!\w)\W{{0,2}}", re.IGNORECASE)
+
+
+def _begins_with_period(text: str) -> bool:
+    """Whether the first date of a text is an end of what it bills, which was written on another day."""
+    match = values.DATES.search(text)
+    if match is None:
+        return False
+    until = _BEHIND_BEGINNING.match(text, match.end())
+    is_beginning = until is not None and values.DATES.match(text, until.end()) is not None
+    return is_beginning or _BEFORE_END.match(text[: match.start()]) is not None
+
+
+# `Rechnung Nr. 17 Behandlungen vom 12.05.2026`: the day is theirs.
+_OTHER_WORD = re.compile(r"(?<![\w/.-])[^\W\d_]{5,}(?![\w/-])")
+
+
+def _speaks_of_more(before_date: str) -> bool:
+    """Whether words stand between the number in a headline and its day."""
+    match = labels.HEADLINE.match(before_date)
+    return match is not None and _OTHER_WORD.search(before_date[match.end() :]) is not None
 
 
 def _find_date_of_own_invoice(page: Sequence[TextLine], read: Callable[[str], date | None]) -> date | None:

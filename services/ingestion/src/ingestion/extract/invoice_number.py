@@ -20,6 +20,7 @@ def find_invoice_number(page: Sequence[TextLine]) -> str | None:
         or _find_number_with_date(page)
         or _find_number_in_headline(page)
         or find_first_parsed(list_texts_beside(page, labels.RECEIPT_NUMBER), _parse_number)
+        or _find_number_of_titled(page)
         or find_first_parsed(iter(behind), _parse_number_like_a_date)
         or find_first_parsed(iter(behind), _parse_single_digit)
     )
@@ -63,6 +64,14 @@ def _find_number_with_date(page: Sequence[TextLine]) -> str | None:
     ):
         return None
     return find_first_parsed(list_texts_beside(page, labels.NUMBER_AND_DATE), _parse_number)
+
+
+def _find_number_of_titled(page: Sequence[TextLine]) -> str | None:
+    """`Document no. 90012`, where a title says that the document is an invoice."""
+    head = page[: max(20, len(page) // 2)]
+    if not any(labels.BARE_DOCUMENT.match(cell.text) for line in head for cell in line.cells):
+        return None
+    return find_first_parsed(list_texts_beside(head, labels.DOCUMENT_NUMBER), _parse_number)
 
 
 def _find_number_in_headline(page: Sequence[TextLine]) -> str | None:

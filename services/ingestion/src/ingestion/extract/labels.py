@@ -6,9 +6,22 @@ Within a group the order matters: a label that can mean nothing else stands befo
 
 import re
 
+# Those of French, Spanish, Italian, Portuguese and Czech words that stay unlike others without theirs; `à` only before
+# another word, since alone `A` is a column or a rate.
+_ACCENTS = {
+    **{accented: f"[{accented}{plain}]" for accented, plain in zip("áâãçèéêëíñóôõú", "aaaceeeeinooou", strict=True)},
+    "à\\s": r"[àa]\s",
+}
+_CLASS_OR_ACCENT = re.compile(r"\[[^\]]*\]|à\\s|[áâãçèéêëíñóôõú]")
+
+
+def allow_plain_letters(pattern: str) -> str:
+    """The pattern for words without their accents too, as capitals are often written: `NET A PAYER`, `ECHEANCE`."""
+    return _CLASS_OR_ACCENT.sub(lambda match: _ACCENTS.get(match[0], match[0]), pattern)
+
 
 def match_any(*patterns: str) -> re.Pattern[str]:
-    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns), re.IGNORECASE)
+    return re.compile("|".join(f"(?:{allow_plain_letters(pattern)})" for pattern in patterns), re.IGNORECASE)
 
 
 _NO = (
@@ -23,7 +36,7 @@ _DOCUMENT = (
     r"|\w{0,14}(?<!proforma)factuur|creditnota"
     r"|factura(?:\s+(?:rectificativa|simplificada|ordinaria|completa|final|de\s+(?:anticipo|abono)))?|nota\s+de\s+crédito"
     r"|fattura(?:\s+(?:d['’]acconto|di\s+(?:acconto|vendita)|a\s+saldo|elettronica|immediata|differita|accompagnatoria))?"
-    r"|nota\s+di\s+credito|(?<!avviso\sdi\s)parcella|fatura(?:[\s/-]{1,3}(?:recibo|simplificada|de\s+adiantamento))?"
+    r"|nota\s+di\s+credito|(?<!avviso\sdi\s)parcella|honorarnote|note\s+d['’]honoraires|nota\s+de\s+honor[aá]rios|fatura(?:[\s/-]{1,3}(?:recibo|simplificada|de\s+adiantamento))?"
     r"|faktura(?:\s+(?:vat|zaliczkowa|końcowa|korygująca|uproszczona)){1,2}|faktury"
     r"|(?:zálohová|konečná|opravná)\s+faktura|bolletta"
     r"|faktura\s*[–—-]\s*daňový\s+doklad|(?:opravný\s+)?daňový\s+doklad|dobropis"
@@ -36,10 +49,13 @@ _OWN_NUMBERS = (
     rf"(?<!\bzu )(?<!\bzur )(?<!original )(?<!previous )(?<!\blast )\b{_DOCUMENT}s?[-\s.]*{_NO}",
     rf"\b{_NO}\s*(?:de\s+(?:la\s+)?|d['’]|d[ai]\s+|della\s+)?{_DOCUMENT}\b",
     r"\bfactuur\s?nummer|\bnota\s?nummer",
+    # Shortened; `Inv.-Nr.` would be an inventory's.
+    rf"\binv\.?\s*no\b\.?|\bfra\b\.?\s*{_NO}",
 )
 _RECEIPT_NUMBERS = (
     # What a till prints.
     r"\b(?:kassa?(?:en)?)?bon-?\s?(?:nummer|nr\b\.?)",
+    rf"\b(?:kassenbeleg|documento\s+commerciale|paragon\s+fiskalny)[-\s.]*{_NO}",
     # OCR overlooks the small circle of `n°`.
     (
         rf"\b(?:kassenbon|quittung|ticket|recibo|re[çc]u|scontrino|ricevuta|kvitto|kvittering|paragon|účtenka)"
@@ -50,6 +66,11 @@ INVOICE_NUMBER = match_any(*_OWN_NUMBERS, *_RECEIPT_NUMBERS)
 OWN_NUMBER = match_any(*_OWN_NUMBERS)
 # A help desk numbers tickets as well: it counts where the invoice has no number of its own.
 RECEIPT_NUMBER = match_any(*_RECEIPT_NUMBERS)
+# That of any paper: whether it is the invoice's a title has to say.
+DOCUMENT_NUMBER = match_any(
+    rf"^\W*(?:document|dokument(?:en)?|documento|invoice\s+ref(?:erence)?\b\.?)[-\s.]*(?:{_NO}|(?=:))",
+    rf"^\W*{_NO}\s*(?:de\s+|del\s+|do\s+)?(?:documento?|dokladu|dokumentu)\b",
+)
 # ... or behind the headline itself.
 # `Rechnung an:` says whom one will be sent to.
 HEADLINE = re.compile(
@@ -75,22 +96,26 @@ BARE_NUMBER_SIGN = re.compile(r"^\s*(?:#|n[or]\.|n[or]\s(?=\S*\d)|n\.?\s?[°º]\
 BEFORE_DATE = re.compile(r"(?:date?d?|data|dato|dt|le|du|del?|vom|von|den|am|van|dne|dnia|z|on|of)", re.IGNORECASE)
 
 ISSUE_DATE = match_any(
-    r"\b(?:invoice|bill|issue|tax\s+point)\s*date\b|^\W*tax\s+point\W*(?=$|\d)|\binvoice\s*/\s*tax\s*(?:point)?\s*date\b",
-    r"\bdate\s+(?:of\s+)?(?:issue|invoice)\b",
-    r"\bissued\s+(?:on|at)\b|^\W*issued\W*$",
-    r"\b(?:rechnungs|beleg|ausstellungs)-?\s?datum\b",
+    r"\b(?:invoice|bill(?:ing)?|issue|tax\s+point)\s*date\b|^\W*tax\s+point\W*(?=$|\d)|\binvoice\s*/\s*tax\s*(?:point)?\s*date\b",
+    r"\bdate\s+(?:of\s+)?(?:issued?|invoice)\b",
+    r"\bissued\s+(?:on|at)\b|^\W*issued\W*(?=$|\d)",
+    r"\b(?:rechnungs|beleg|ausstellungs|dokument(?:en)?)-?\s?datum\b",
+    r"\brechnung\s+(?:aus|er)gestellt\s+am\b|^\W*ausgestellt\s+am\b",
     r"\bdate\s+(?:de\s+(?:la\s+)?)?(?:facture|facturation|l['’]avoir)\b",
-    r"\bdate\s+d['’]émission\b",
-    r"\b(?:factuur|nota)\s?datum\b",
-    r"\bdata\s+(?:wystawienia|faktury)\b",
-    r"\bfecha\s+(?:de\s+(?:la\s+)?)?(?:factura|emisión|expedición)\b",
+    r"\bdate\s+d['’]émission\b|\bfacture\s+(?:émise|établie)\s+le\b|^\W*(?:émise|facturée?)\s+le\b",
+    r"\b(?:factuur|nota)\s?datum\b|\bdatum\s+(?:factuur|nota)\b",
+    r"\bdata\s+(?:wystawienia|faktury)\b|\bwystawiono(?:\s+(?:dnia|w\s+dniu))?(?=\W*\d)",
+    r"\b(?:fecha|f\.)\s*(?:de\s+(?:la\s+)?)?(?:factura|fra\b\.?|emisión|expedición)",
     r"\bdata\s+(?:(?:della|di|da|de)\s+)?(?:fattura|emissione|documento|fatura|emissão|faturação)\b",
+    r"\bdata\s+doc\b\.?(?=\W*(?:$|\d))|^\W*emitida\s+em\b",
     r"\bdatum\s+vystavení\b|\bvystaveno(?:\s+dne)?\b",
-    r"\b(?:faktura|udstedelses)dato\b|\bfakturadatum\b",
+    r"\b(?:faktura|udstedelses)dato\b|\bfakturadatum\b|^\W*(?:udstedt|utställd)(?:\s+den)?(?=\W*(?:$|\d))",
 )
-ISSUE_DATE_IN_HEADLINE = re.compile(r"\b(?:vom|von|dated?|issued\s+(?:at|on)|du|van|z\s+dnia|del|dne)\b", re.IGNORECASE)
+ISSUE_DATE_IN_HEADLINE = re.compile(
+    r"\b(?:vom|von|dated?|issued\s+(?:at|on)|du|van|de(?=\s+\d{1,2}\s+de\b)|z\s+dnia|del|dne)\b", re.IGNORECASE
+)
 BARE_DATE = re.compile(
-    r"^\W*(?:(?:date|datum|data|dated|dato|fecha|le)\b\W*(?=$|\d|[a-z]+\s)|del\W*$|[^\W\d_]{2,30},\s?(?:den|le|li|lì|dnia)\W*$)",
+    r"^\W*(?:(?:date|datum|data|dated|dato|fecha|le)\b\W*(?=$|\d|[a-z]+,?\s)|del\W*$|[^\W\d_]{2,30},\s?(?:den|le|li|lì|dnia)\W*$)",
     re.IGNORECASE,
 )
 # What a receipt has in place of the day on which it was issued.
@@ -99,41 +124,52 @@ PAID_DATE = re.compile(
     re.IGNORECASE,
 )
 
+# Where a day by its month begins.
+_DAY = (
+    r"(?:\d{1,2}(?:st|nd|rd|th)?[\s-](?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)|\d{1,4}[./-]\d{1,2}[./-]\d"
+    r"|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.?\s+\d)"
+)
 DUE_DATE = match_any(
     r"\b(?:payment\s+)?due\s+(?:date|on|by)\b|^\W*due\W*$",
+    # `Terms: 30 days. Due 20 April 2026`; `due 30 days` counts from another day.
+    rf"(?<!past )(?<!previous balance )\bdue\b[\s:]{{1,3}}(?={_DAY})",
+    r"\bto\s+be\s+(?:paid|settled)\s+(?:by|before|on)\b",
     r"\bdate\s+due\b",
     r"\bpay(?:ment)?\s+(?:due|by)\b",
     r"\bplease\s+(?:remit|pay)\s+(?:until|by|before)\b",
     r"\bfällig(?:keit)?(?:s-?\s?datum)?(?:\s+(?:am|bis|zum))?\b",
-    r"\bzahlbar\s+bis\b",
-    r"\b(?:zu\s+zahlen|überweisen\s+sie|zahlung)\s+bis\b",
+    r"\bzahlbar\s+(?:bis|(?:spätestens\s+)?(?:am|zum)(?=\s+\d))(?!\w)|\bzahlungsfrist\b",
+    r"\b(?:zu\s+zahlen|überweisen\s+sie|zahlung(?:seingang)?)\s+bis\b",
     r"\b(?:zahlbar|zahlung)\b[^.\d]{0,20}\d{1,3}[^.\d]{0,30}\b(?:spätestens|bis)(?:\s+(?:am|bis|zum))?(?=\s+\d)",
     # A sentence: `Bitte überweisen Sie den Betrag bis 14.05.2026`, `please pay £10.00 into our account by 3 May 2026`.
-    r"\b(?:überweis\w*|begleich\w*|zahlungsbedingung\w*)[^.\d]{1,60}\bbis(?:\s+zum)?(?=\s+\d)",
+    r"\b(?:überweis\w*|begleich\w*|zahlen\s+sie|zahlungsbedingung\w*)[^.\d]{0,60}\bbis(?:\s+(?:zum|spätestens))*(?=\s+\d)",
     r"\b(?:please\s+(?:pay|transfer|remit|settle)|payment\s+is\s+due)\b[^.\d]{0,60}\b(?:by|before|until|on)(?=\s+\w)",
     r"\b(?:terms\s+of\s+payment|payment\s+terms)\b[^.\d]{0,20}\d{1,3}\s+days\W{1,3}(?=\d)",
     r"\b(?:veuillez|merci\s+de)\b[^.\d]{0,60}\b(?:avant\s+le|au\s+plus\s+tard\s+le|jusqu['’]au)(?=\s+\d)",
     r"\b(?:verzoeken|gelieve)\b[^.\d]{0,60}\b(?:vóór|voor|uiterlijk(?:\s+op)?)(?=\s+\d)",
     r"\bzahlungsziel\b",
     # Where the account is debited that is the day on which it is paid.
-    r"\b(?:(?:wird|werden)\s+am|buchen\s+wir(?:\s+\w+){0,3}?\s+am|ziehen\s+wir(?:\s+\w+){0,3}?\s+am)(?=\s+\d[^!?]{0,120}\b(?:ab|ein|abgebucht|eingezogen)\b)",
-    r"\bprélevée?\s+(?:le|à\s+partir\s+du)(?=\s+\d)|\bdate\s+de\s+prélèvement\b|\bfecha\s+de\s+(?:cargo|cobro)\b|\bse\s+cargará\s+el(?=\s+\d)",
-    r"\bwill\s+be\s+(?:debited|collected|taken)\b[^.\d]{0,60}\bon(?=\s+\w)|\baddebitat[oa]\s+il(?=\s+\d)|\bdata\s+(?:di\s+)?addebito\b",
-    r"\bwordt\b[^.\d]{0,60}\b(?:op|rond|omstreeks)(?=\s+\d[^!?]{0,120}\b(?:afgeschreven|geïncasseerd)\b)|\bincassodatum\b",
-    r"\bdate\s+(?:limite\s+)?d['’]échéance\b",
+    r"\b(?:(?:wird|werden)\s+am|buchen\s+wir(?:\s+\w+){0,3}?\s+am|ziehen\s+wir(?:\s+\w+){0,3}?\s+am|wir\s+(?:buchen|ziehen)(?:\s+\w+){1,4}?\s+am)(?=\s+\d[^!?]{0,120}\b(?:ab|ein|abgebucht|eingezogen)\b)",
+    r"\b(?:prélevée?|prélèvement(?:\s+prévu)?)\s+(?:le|à\s+partir\s+du)(?=\s+\d)|\bdate\s+de\s+prélèvement\b|\bfecha\s+de\s+(?:cargo|cobro)\b|\bse\s+cargará\s+el(?=\s+\d)",
+    r"\bwill\s+be\s+(?:debited|collected|taken)\b[^.\d]{0,60}\bon(?=\s+\w)|\baddebit(?:o|at[oa])\s+il(?=\s+\d)|\bdata\s+(?:di\s+)?addebito\b",
+    r"\bwordt\b[^.\d]{0,60}\b(?:op|rond|omstreeks)(?=\s+\d[^!?]{0,120}\b(?:afgeschreven|geïncasseerd)\b)|\bincassodatum\b|\bincasso\s+(?:op|rond|omstreeks)(?=\s+\d)",
+    r"\bautogiro\s+dras(?=\s+\d)",
+    r"\bdate\s+(?:limite\s+)?d['’]échéance\b|\bdate\s+limite\s+de\s+(?:paiement|règlement)\b",
     r"\béchéance\b",
-    r"\b(?:à\s+payer|payable|à\s+régler)\s+(?:avant|jusqu['’]au|au\s+plus\s+tard)\b",
+    r"\b(?:à\s+payer|payable|à\s+régler)\s+(?:avant|jusqu['’]au|au\s+plus\s+tard)\b|\b(?:payable|paiement\s+dû)\s+le(?=\s+\d)",
     r"\bverval\s?da(?:tum|g)\b",
     r"\bbetalingstermijn\b[^.]{0,40}\b(?:vóór|voor|uiterlijk)(?:\s+op)?(?=\s+\d)",
     r"\b(?:uiterste\s+)?betaal\s?datum\b",
-    r"\b(?:te\s+betalen|betalen)\s+(?:voor|vóór|uiterlijk)\b",
+    r"\b(?:te\s+betalen|betalen)\s+(?:voor|vóór|uiterlijk)\b|\buiterlijk\s+te\s+betalen\s+(?:op|voor|vóór)\b",
+    r"\bbetaling\b[^.]{0,40}\buiterlijk(?:\s+op)?(?=\s+\d)",
     r"\btermin\s+(?:p[łl]atno[śs]ci|zap[łl]aty)\b|\bzap[łl]at[ay]\b[^.\n]{0,40}\btermin\b",
-    r"\bp[łl]atn(?:[ea]|o[śs][ćc])\s+do\b",
-    r"\b(?:fecha\s+(?:de\s+|límite\s+de\s+)?)?(?:vencimiento|pago)\b(?=\W*(?:$|\d))|\bvence\s+el\b",
-    r"\b(?:data\s+(?:di\s+)?)?scadenz[ae]\b|\b(?:pagamento\s+)?entro\s+il\b",
+    r"\bp[łl]atn(?:[ea]|o[śs][ćc])\s+do\b|\bzap[łl]ata\s+do(?:\s+dnia)?(?=\s+\d)",
+    r"\b(?:fecha\s+(?:de\s+|límite\s+de\s+)?)?(?:vencimiento|pago)\b(?=\W*(?:$|\d))|\bvence(?:\s+el\b|(?=\W*\d))|\bvto\b\.?(?=\W*\d)|\b(?:pagar|abonar)\s+antes\s+del?\b",
+    r"\b(?:data\s+(?:di\s+)?)?scadenz[ae]\b|\bscad\.(?=\W*\d)|\b(?:pagamento\s+)?entro\s+il\b|\bpagare\s+entro\b",
+    r"\b\d{2,3}\s*gg\.?\s*d\.?\s?f\.?(?:\s?f\.?\s?m\.?)?\W{1,3}(?=\d{1,2}[/.-])",
     r"\b(?:data\s+(?:de\s+|limite\s+)?)?vencimento\b|\b(?:pagar|pagável)\s+até\b|\bdata\s+limite\s+de\s+pagamento\b",
-    r"\b(?:datum\s+)?splatnosti?\b|\bsplatn[éo]\s+do\b",
-    r"\bbetalings(?:dag|dato)\b|\boss\s+tillhanda\s+senast\b",
+    r"\b(?:datum\s+)?splatnosti?\b|\bsplatn[éoáý]\s+(?:do|dne)\b",
+    r"\bbetalings(?:dag|dato)\b|\boss\s+tillhanda\s+senast\b|\bsista\s+betalningsdag\b|\batt\s+betala\s+senast\b",
     r"\bforfaldsdato\b|\bforfald\b|\bbetalingsfrist\b|\bforfalder\b|\bbetales\s+senest\b|\bsidste\s+rettidige\b",
     r"\bförfallo(?:dag|datum)\b|\bbetalas\s+senast\b|\bförfaller\b",
 )
@@ -344,7 +380,7 @@ NET_OF_POSITION = match_any(
 
 # Languages whose invoices nothing reads yet: a person does, and they are not thrown away.
 _INVOICE_IN_OTHER_LANGUAGES = (
-    r"\bszámla|\blasku\b|τιμολόγιο|\bračun|\bfaktúra|\bsąskaita|\brēķins|\barve\b|\bfactură"
+    r"\bszámla|\blasku\b|τιμολόγιο|\bračun|\bfakt[ú]ra|\bsąskaita|\brēķins|\barve\b|\bfactură"
     r"|фактура|рахунок|счёт|счет|請求書|发票|發票|\breikning"
 )
 INVOICE_WORD = match_any(

@@ -1,4 +1,4 @@
-"""Amounts, dates, currencies, IBANs and VAT numbers as people write them in five languages."""
+"""Amounts, dates, currencies, IBANs and VAT numbers as people write them in eleven languages."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,18 +13,23 @@ from stdnum import iban as stdnum_iban
 from stdnum.exceptions import InvalidChecksum, InvalidComponent, ValidationError
 
 _BLANKS = " \u00a0\u2009\u202f"
+# `450,-`, `8 532,--`, `450.–` and `450:-`: no cents, said so.
+_NO_CENTS = r"[.,:][-–—]{1,2}(?![\w–—-])"
 _NUMBER = (
-    rf"\d{{1,3}}(?:(?P<group>[.,'’{_BLANKS}])\d{{3}}(?:(?P=group)\d{{3}})*)?(?:[.,]\d{{1,4}})?|\d+(?:[.,]\d{{1,4}})?"
+    rf"\d{{1,3}}(?:(?P<group>[.,'’{_BLANKS}])\d{{3}}(?:(?P=group)\d{{3}})*)?(?:[.,]\d{{1,4}}|{_NO_CENTS})?"
+    rf"|\d+(?:[.,]\d{{1,4}}|{_NO_CENTS})?"
 )
 _SIGN = r"[-−–]"
-_MONEY = r"(?:EUR|USD|GBP|CHF|PLN|CAD|AUD|DKK|SEK|NOK|CZK|HUF|RON|BRL|zł|Kč|kr\.?|US\$|C\$|A\$|R\$|[€$£])"
+_MONEY = r"(?:EUR|USD|GBP|CHF|PLN|CAD|AUD|DKK|SEK|NOK|CZK|HUF|RON|BRL|zł|Kč|kr\.?|SFr\.?|Fr\.|US\$|C\$|A\$|R\$|[€$£])"
 _AMOUNT = re.compile(
     rf"(?<![\w.,/-])(?P<open>\()?(?P<sign>{_SIGN}\s?)?(?:{_MONEY}\s?)?(?P<inner>{_SIGN}\s?)?(?P<number>{_NUMBER})"
-    rf"(?P<after>\s?{_SIGN}(?=\s|$))?(?(open)\))(?!\s?%)(?![\w/:]|[.,]\d|{_SIGN}\w)",
+    rf"(?P<after>\s?{_SIGN}(?=\s|$))?(?(open)\))(?!\s?%)(?![\w/:]|[.,:][-–—\d]|{_SIGN}\w)",
     re.IGNORECASE,
 )
+# In brackets it is taken off; `*` refers to a note below.
 _ONLY_AMOUNT = re.compile(
-    rf"\s*{_MONEY}?\s*{_SIGN}?\s*{_MONEY}?\s*(?:{_NUMBER})\s*{_SIGN}?\s*{_MONEY}?\s*", re.IGNORECASE
+    rf"\s*(?P<open>\()?(?:{_MONEY}:?)?\s*(?:{_SIGN}|[+=])?\s*{_MONEY}?\s*(?:{_NUMBER})\s*{_SIGN}?\s*{_MONEY}?(?(open)\))\s?\*{{0,3}}\s*",
+    re.IGNORECASE,
 )
 
 
@@ -42,17 +47,20 @@ def parse_amount(text: str) -> Decimal | None:
     """The amount that a text consists of, with or without its currency; None when it says more, or less."""
     if not _ONLY_AMOUNT.fullmatch(text):
         return None
-    found = find_amounts(re.sub(rf"(?<=\d)\s*{_MONEY}\s*$", "", text, flags=re.IGNORECASE))
+    found = find_amounts(re.sub(rf"(?<=[\d–—-])\s*{_MONEY}(?=\)?[\s*]*$)", "", text.rstrip(" *"), flags=re.IGNORECASE))
     return found[0] if len(found) == 1 else None
 
 
 def is_money(text: str) -> bool:
     """Whether an amount is written with its cents, as money is and quantities or codes seldom are."""
-    return re.search(r"\d[.,]\d{2}(?!\d)", text) is not None
+    return _WITH_CENTS.search(text) is not None
+
+
+_WITH_CENTS = re.compile(rf"\d(?:[.,]\d{{2}}(?!\d)|{_NO_CENTS})")
 
 
 def _parse_decimal(match: re.Match[str]) -> Decimal:
-    written = re.sub(rf"[{_BLANKS}'’]", "", match["number"])
+    written = re.sub(rf"[{_BLANKS}'’]|{_NO_CENTS}", "", match["number"])
     separators = re.sub(r"\d", "", written)
     if len(set(separators)) == 2:
         # The later one parts the cents: 1.234,56 and 1,234.56.
@@ -67,19 +75,21 @@ def _parse_decimal(match: re.Match[str]) -> Decimal:
 
 
 _MONTHS = {
-    1: "january jan januar jänner jän janvier janv januari stycznia styczeń sty enero "
+    1: "january jan januar jänner jän janvier janv januari stycznia styczeń sty enero ene gen "
     "gennaio janeiro ledna leden januari",
-    2: "february feb februar février févr fév februari lutego luty lut febrero febbraio fevereiro února únor",
-    3: "march mar märz mrz mars maart mrt marca marzec marzo março března březen marts",
-    4: "april apr avril avr kwietnia kwiecień kwi abril aprile dubna duben",
-    5: "may mai mei maja maj mayo maggio maio května květen",
-    6: "june jun juni juin czerwca czerwiec cze junio giugno junho června červen",
-    7: "july jul juli juillet juil lipca lipiec lip julio luglio julho července červenec",
-    8: "august aug août aout augustus sierpnia sierpień sie agosto srpna srpen augusti",
-    9: "september sep sept septembre września wrzesień wrz septiembre settembre setembro září",
-    10: "october oct oktober okt octobre października październik paź octubre ottobre outubro října říjen",
+    2: "february feb februar feber février fevrier févr fevr fév fev februari lutego luty lut febrero febbraio "
+    "fevereiro února únor",
+    3: "march mar märz mär mrz mars maart mrt marca marzec marzo março marco března březen marts",
+    4: "april apr avril avr kwietnia kwiecień kwi abril abr aprile dubna duben",
+    5: "may mai mei maja maj mayo maggio mag maio května květen",
+    6: "june jun juni juin czerwca czerwiec cze junio giugno giu junho června červen",
+    7: "july jul juli juillet juil lipca lipiec lip julio luglio lug julho července červenec",
+    8: "august aug août aout augustus sierpnia sierpień sie agosto ago srpna srpen augusti",
+    9: "september sep sept septembre września wrzesień wrz septiembre settembre setembro set září",
+    10: "october oct oktober okt octobre października październik paź octubre ottobre ott outubro out října říjen",
     11: "november nov novembre listopada listopad lis noviembre novembro listopadu",
-    12: "december dec dezember dez décembre déc grudnia grudzień gru diciembre dicembre dezembro prosince prosinec",
+    12: "december dec dezember dez décembre déc grudnia grudzień gru diciembre dic dicembre dezembro decembre "
+    "prosince prosinec",
 }
 _MONTH_OF = {name: month for month, names in _MONTHS.items() for name in names.split()}
 MONTH_NAMES = frozenset(_MONTH_OF)
@@ -87,8 +97,8 @@ _MONTH = "|".join(sorted(_MONTH_OF, key=len, reverse=True))
 _YEAR = r"(?:19|20)\d\d"
 DATES = re.compile(
     rf"(?<!\d)(?P<iso>(?P<y1>{_YEAR})[-/.](?P<m1>\d\d?)[-/.](?P<d1>\d\d?))(?!\d)"
-    rf"|(?<![\d.,])(?P<numeric>(?P<a>\d\d?)\s?(?P<mark>[./-])\s?(?P<b>\d\d?)\s?(?P=mark)\s?(?P<y2>{_YEAR}|\d\d))(?![\d.,]\d|\d)"
-    rf"|(?<!\d)(?P<d3>\d\d?)(?:st|nd|rd|th|er|\.|-)?\s*(?:of\s+|de\s+|di\s+)?(?P<m3>{_MONTH})\b(?:-|\.?,?\s*(?:de\s+|del\s+)?)(?P<y3>{_YEAR})(?!\d)"
+    rf"|(?<![\d.,])(?P<numeric>(?P<a>\d\d?)\s?(?P<mark>[./‐‑–-])\s?(?P<b>\d\d?)\s?(?P=mark)\s?(?P<y2>{_YEAR}|\d\d))(?![\d.,]\d|\d)"
+    rf"|(?<!\d)(?P<d3>\d\d?)(?:st|nd|rd|th|er|\.|-|/)?\s*(?:of\s+|de\s+|di\s+)?(?P<m3>{_MONTH})\b(?:-|/|\.?,?\s*(?:de\s+|del\s+)?)(?P<y3>{_YEAR})(?!\d)"
     rf"|(?<!\d)(?P<d5>\d\d?)(?P<dash>[-/])(?P<m5>{_MONTH})(?P=dash)(?P<y5>\d\d)(?!\d)"
     rf"|\b(?P<m4>{_MONTH})\b\.?\s*(?P<d4>\d\d?)(?:st|nd|rd|th)?\s*,?\s*(?P<y4>{_YEAR})(?!\d)",
     re.IGNORECASE,

@@ -155,7 +155,7 @@ async def test_what_a_review_teaches_reads_the_suppliers_next_invoice(
         await topics.publish([following])
         results = await topics.results_when(lambda found: all_have_results([following], found))
     (result,) = [result for result in results if result.attachment_id == following.attachment_id]
-    assert (result.status, result.reader) == ("completed", "layout-rules/3+template/2")
+    assert (result.status, result.reader) == ("completed", "layout-rules/4+template/2")
     assert json.loads(result.extraction or "").items() >= february.expected.items()
 
 

@@ -97,3 +97,82 @@ def test_what_else_names_the_day_of_issue(title: str) -> None:
 
 def test_a_credit_note_has_not_the_date_of_the_invoice_that_it_is_of() -> None:
     assert dates("Gutschrift 7", "Ihre Rechnung vom 05.10.2026")[0] == "None"
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "Rechnung Nr. 28471-06 Behandlungen vom 12.05.2026 bis 09.06.2026",
+        "Rechnung Nr. 17 zu Ihrer Bestellung vom 12.05.2026",
+        "Facture n° 17 selon devis accepté du 12/05/2026",
+        "Rechnung vom 12.05.2026 bis 09.06.2026",
+        "Votre facture du 1er au 31 mai 2026",
+        "Fattura n. 17 del 12/05/2026 - 09/06/2026",
+    ],
+)
+def test_the_days_of_what_was_done_are_no_day_of_issue(title: str) -> None:
+    assert dates(title, "Thun, 15.06.2026", "Total   100.00")[0] == "2026-06-15"
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "Billing date: March 30, 2026",
+        "Date issued: 30-Mar-26",
+        "Date: Monday, 30 March 2026",
+        "Ausgestellt am 30.03.2026",
+        "Facture établie le 30 mars 2026",
+        "Datum factuur: 30 maart 2026",
+        "Wystawiono dnia 30.03.2026",
+        "Fecha fra.: 30/03/2026",
+        "Data doc.   30/03/2026",
+        "Emitida em 30-03-2026",
+        "Udstedt: 30.03.2026",
+        "Utställd: 2026-03-30",
+        "DATE D'EMISSION : 30/03/2026",
+    ],
+)
+def test_the_day_of_issue_has_many_names(row: str) -> None:
+    assert dates("Invoice 17", row, "Order of   2026-02-02")[0] == "2026-03-30"
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "Terms: 30 days from end of month. Due 20 April 2026.",
+        "€210.00 due April 20, 2026",
+        "To be paid by 20 April 2026",
+        "Zahlungsfrist: 20.04.2026",
+        "Bitte begleichen Sie den Betrag bis spätestens 20.04.2026",
+        "zahlbar spätestens am 20.04.2026",
+        "Wir buchen den Betrag am 20.04.2026 ab.",
+        "DATE LIMITE DE PAIEMENT : 20/04/2026",
+        "ECHEANCE : 20/04/2026",
+        "Payable le 20/04/2026",
+        "Vence: 20/04/2026",
+        "A pagar antes del 20/04/2026",
+        "Scad. 20/04/2026",
+        "Bonifico bancario 30 gg d.f. 20/04/2026",
+        "Uiterlijk te betalen op 20-04-2026",
+        "Automatische incasso op 20-04-2026",
+        "Zapłata do dnia 20.04.2026",
+        "Splatná dne 20.4.2026",
+        "Sista betalningsdag: 2026-04-20",
+    ],
+)
+def test_a_line_may_say_until_when_to_pay_in_many_words(row: str) -> None:
+    assert dates("Invoice 17", "Invoice date: 2026-03-30", row)[1] == "2026-04-20"
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "Payment due 30 days from invoice date",
+        "30 days from invoice date 30/03/2026",
+        "Amounts past due 20 April 2026",
+        "Overdue since 1 April 2026",
+        "Zahlbar innerhalb 30 Tagen ab Rechnungsdatum 30.03.2026",
+    ],
+)
+def test_days_that_payment_is_counted_from_are_no_due_date(row: str) -> None:
+    assert dates("Invoice 17", "Invoice date: 2026-03-30", row)[1] == "None"

@@ -86,3 +86,28 @@ def test_a_ticket_counts_where_the_invoice_has_no_number_of_its_own(rows: list[s
 )
 def test_a_number_in_groups_is_whole(written: str, expected: str) -> None:
     assert number("Fjordlys A/S", f"Fakturanr.  {written}") == expected
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ("Inv. No. 0042", "0042"),
+        ("Fra. nº: A/2026/118", "A/2026/118"),
+        ("Honorarnote Nr. 2026-31", "2026-31"),
+        ("Note d'honoraires n° 2026-31", "2026-31"),
+        ("Documento commerciale N. 0031-0017", "0031-0017"),
+        ("Paragon fiskalny nr 00317", "00317"),
+        ("Kassenbeleg Nr. 00317", "00317"),
+        ("NOTA DE CREDITO n. NC/31", "NC/31"),
+        ("Inv.-Nr. 4711", None),
+    ],
+)
+def test_papers_that_ask_for_money_have_many_names(row: str, expected: str | None) -> None:
+    assert number("Example", row, "Total   12.00") == expected
+
+
+@pytest.mark.parametrize("row", ["Document No: 90012", "Číslo dokladu: 90012", "Número de documento   90012"])
+def test_the_number_of_a_document_is_the_invoices_where_a_title_says_what_it_is(row: str) -> None:
+    assert number("Example", "INVOICE", row) == "90012"
+    assert number("Example", "INVOICE", row, "Invoice number: 7-118") == "7-118"
+    assert number("Example", "Delivery", row) is None

@@ -104,7 +104,7 @@ def test_an_account_that_only_a_pdf_in_the_pdf_names_is_told() -> None:
 def test_a_page_is_read_by_its_layout() -> None:
     assert classified(page(INVOICE))["document_type"] == "invoice"
     answer = extracted(page(INVOICE))
-    assert (answer["reader"], answer["confidence"]) == ("layout-rules/3", 0.95)
+    assert (answer["reader"], answer["confidence"]) == ("layout-rules/4", 0.95)
     assert answer["extraction"]["total_gross"] == "84.00"
 
 

@@ -24,15 +24,32 @@ from ingestion.extract import values
         ("4.500.000", "4500000"),
         ("EUR 518,99", "518.99"),
         ("100", "100"),
+        ("1.450,- €", "1450"),
+        ("8 532,- Kč", "8532"),
+        ("Fr. 450.–", "450"),
+        ("450,--", "450"),
+        ("450:-", "450"),
+        ("($800.00)", "-800.00"),
+        ("EUR: 12,50", "12.50"),
+        ("+ 12,50", "12.50"),
+        ("1,50 EUR*", "1.50"),
     ],
 )
 def test_an_amount_is_read_in_every_way_it_is_written(text: str, amount: str) -> None:
     assert values.parse_amount(text) == Decimal(amount)
 
 
-@pytest.mark.parametrize("text", ["Total 4.00", "21%", "2026-04-01", "RE-2014/501", "", "€", "1234K20/12"])
+@pytest.mark.parametrize(
+    "text", ["Total 4.00", "21%", "2026-04-01", "RE-2014/501", "", "1234K20/12", "5.-7.", "(12.50"]
+)
 def test_what_says_more_or_less_than_an_amount_is_none(text: str) -> None:
     assert values.parse_amount(text) is None
+
+
+@pytest.mark.parametrize("text", ["450,-", "8 532,-- Kč", "450.–", "450:-", "12,50"])
+def test_a_dash_for_the_cents_is_written_for_money_only(text: str) -> None:
+    assert values.is_money(text)
+    assert not values.is_money("5.-7. Mai")
 
 
 def test_dates_percentages_and_codes_are_no_amounts() -> None:
@@ -53,6 +70,13 @@ def test_dates_percentages_and_codes_are_no_amounts() -> None:
         ("Jan 1st, 2026", date(2026, 1, 1)),
         ("22-9-2026", date(2026, 9, 22)),
         ("03/20/2026", date(2026, 3, 20)),
+        ("30/Mar/2026", date(2026, 3, 30)),
+        ("30‑03‑2026", date(2026, 3, 30)),
+        ("7 DECEMBRE 2026", date(2026, 12, 7)),
+        ("12 ene. 2026", date(2026, 1, 12)),
+        ("12 ago 2026", date(2026, 8, 12)),
+        ("12 set 2026", date(2026, 9, 12)),
+        ("12 giu 2026", date(2026, 6, 12)),
     ],
 )
 def test_a_date_that_can_mean_one_day_only_is_read_without_help(text: str, day: date) -> None:

@@ -58,8 +58,8 @@ from ingestion.extract.trades.taken_back import ReplacedNote, build_cancellation
 from ingestion.extract.trades.trade import SharedFacts, TradeReading, read_trade
 from mailroom_common.parser import JSON
 
-TRADE_READER = "trade-rules/4"
-OCR_TRADE_READER = "ocr+trade-rules/4"
+TRADE_READER = "trade-rules/5"
+OCR_TRADE_READER = "ocr+trade-rules/5"
 
 _SEVERAL = 2  # trades that hold together by themselves
 _CERTAIN = 0.9
@@ -389,7 +389,7 @@ def _find_doubts(
     isins = list_isins([line for line in lines if line.index not in without_trades])
     others = {number for line in lines for number in list_other_isins(line)}
     unread = [number for number in isins if number not in named and number not in others]
-    if unread and len(readings) < len(isins):
+    if (unread and len(readings) < len(isins)) or len(readings) >= _MAX_TRADES:
         return ["trades"]
     is_list = is_statement or len(readings) >= _SEVERAL
     return ["trades"] if is_list and list_unread_rows(lines, columns, [reading.trade for reading in readings]) else []

@@ -31,7 +31,7 @@ _CODE_BEHIND = re.compile(r"[^\w\t]{0,3}(?:$|\t|[$€£]?\d|[A-Z]{3}\s?\d)|\s{6}
 # What else a row of an account may book.
 _OTHER_BOOKING = (
     (
-        r"(?:cash\s+|stock\s+|ordinary\s+|qualified\s+|special\s+)?dividends?(?:\s+(?:payment|received|tax))?|distributions?|(?:credit\s+|debit\s+|accrued\s+)?interest(?:\s+(?:payment|received|paid))?|coupons?|(?:return\s+of\s+capital|withholding(?:\s+tax)?)"
+        r"(?:cash\s+|stock\s+|ordinary\s+|qualified\s+|special\s+)?(?:dividends?|div)(?:\s+(?:payment|received|tax))?|distributions?|(?:credit\s+|debit\s+|accrued\s+)?interest(?:\s+(?:payment|received|paid))?|coupons?|(?:return\s+of\s+capital|withholding(?:\s+tax)?)"
         r"|(?:transfer|deposit|journal|delivery|receipt)(?:\s+(?:in|out|of\s+\w+))?|withdrawal|contribution|(?:stock\s+|share\s+|reverse\s+)?split|spin-?off|merger|corporate\s+action|rights?\s+issue|bonus\s+(?:issue|shares)|name\s+change|adjustment|(?:custody\s+|account\s+)?fees?|tax(?:es)?"
     ),
     r"(?:bar)?dividenden?(?:gutschrift|zahlung)?|aussch[üu]ttung|ertr[äa]gnis(?:gutschrift)?|zins(?:en|gutschrift|zahlung)?|kupon|(?:depot)?[üu]bertrag|(?:ein|aus)(?:lieferung|buchung|zahlung|gang)|aktiensplit|kapitalma(?:ß|ss)nahme|fusion|umtausch|geb[üu]hr(?:en)?|entgelte?|steuern?|vorabpauschale",

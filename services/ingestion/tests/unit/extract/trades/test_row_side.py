@@ -67,6 +67,7 @@ Dividends
         ("10 Sep 2026  Dividend  TTE  50  0.85  42.50", True),
         ("10.09.2026 Ausschüttung TTE 50 0,85 42,50", True),
         ("10 Sep 2026  Buy  DIVIDEND FUND  50  0.85  42.50", False),
+        ("10 Sep 2026  DIV  TTE  50  0.85  42.50", True),
         ("10 Sep 2026  Virement  TTE  50  0,85  42,50", True),
     ],
 )

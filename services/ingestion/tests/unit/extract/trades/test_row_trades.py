@@ -246,3 +246,9 @@ def test_each_row_of_a_table_with_several_currencies_has_its_own() -> None:
 def test_a_table_whose_heads_are_not_understood_does_not_have_the_currency_of_the_account() -> None:
     text = CURRENCIES.format(heading="", ccy="", price=" USD", amount="", own="", day="", month=".09.2026")
     assert {found.trade.currency for found in read(text.replace("Amount", "Wert")).trades} == {None}
+
+
+def test_a_list_of_more_trades_than_are_read_is_a_doubt() -> None:
+    row = "02.09.2026  Buy  SAP SE  DE0007164600  20  214.60  4,292.00\n"
+    head = "Activity statement\nBase currency EUR\nDate  Side  Instrument  ISIN  Quantity  Price  Amount\n"
+    assert (read(head + row * 9).doubts, read(head + row * 210).doubts) == ((), ("trades",))
