@@ -31,8 +31,8 @@ def answer_refused_decision(noun: str, refusal: str) -> Iterator[None]:
     """`noun` names what is decided about, `refusal` is the title of the answer to a decision that makes no sense.
 
     Raises:
-        HTTPProblem: 412 where it has changed since the person looked, 422 for a field that contradicts another one,
-            409 for another refused decision.
+        HTTPProblem: 412 where it has changed since the person looked, 422 for a field that contradicts another one, 409 for
+            another refused decision.
     """
     try:
         yield
