@@ -1,12 +1,12 @@
 """Trades as a review gives them."""
 
+from datetime import date
 from decimal import Decimal
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 from stdnum import isin as stdnum_isin
 
-from ingestion.api.document_dates import DateOfDocument, DateOfPayment
 from ingestion.domain.trade import Direction, Trade
 
 MAX_TRADES = 1000
@@ -39,9 +39,9 @@ class CorrectedTrade(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     direction: Direction | None = None
-    trade_date: DateOfDocument | None = None
+    trade_date: date | None = None
     trade_time: Annotated[str, StringConstraints(pattern=r"^[0-2]\d:[0-5]\d(:[0-5]\d)?$")] | None = None
-    settlement_date: DateOfPayment | None = None
+    settlement_date: date | None = None
     quantity: TradeQuantity | None = None
     price: TradeNumber | None = None
     isin: ISIN | None = None
@@ -60,15 +60,6 @@ class CorrectedTrade(BaseModel):
     account: TradeText | None = None
     account_name: TradeText | None = None
     is_cancellation: bool = False
-
-    @model_validator(mode="after")
-    def _require_order_of_days(self) -> "CorrectedTrade":
-        if self.trade_date and self.settlement_date and self.settlement_date < self.trade_date:
-            raise ValueError(
-                f"settlement_date {self.settlement_date} is before trade_date {self.trade_date}:"
-                " a day from that one on is accepted, or null"
-            )
-        return self
 
     def to_json(self) -> dict[str, Any]:
         """As `extraction` has it."""

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ingestion.domain.review import FieldRefused, ReviewRefused
+from ingestion.domain.review import ReviewRefused
 from ingestion.ports.reviews import StaleVersion
 from ingestion.ports.trades import TradeDecisionRefused
 from mailroom_common.web import HTTPProblem
@@ -31,8 +31,7 @@ def answer_refused_decision(noun: str, refusal: str) -> Iterator[None]:
     """`noun` names what is decided about, `refusal` is the title of the answer to a decision that makes no sense.
 
     Raises:
-        HTTPProblem: 412 where it has changed since the person looked, 422 for a field that contradicts another one, 409 for
-            another refused decision.
+        HTTPProblem: 412 where it has changed since the person looked, 409 for a refused decision.
     """
     try:
         yield
@@ -43,7 +42,5 @@ def answer_refused_decision(noun: str, refusal: str) -> Iterator[None]:
             "Read it again and decide on what it says now.",
             version=error.version,
         ) from error
-    except FieldRefused as error:
-        raise HTTPProblem(422, refusal, str(error)) from error
     except (ReviewRefused, TradeDecisionRefused) as error:
         raise HTTPProblem(409, refusal, str(error)) from error

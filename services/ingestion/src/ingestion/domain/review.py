@@ -22,8 +22,6 @@ _NO_READER = "review"
 # by a decision.
 _NOT_FIELDS = frozenset({"page_values", "model_values", "template_values", TEMPLATE_EVIDENCE, KNOWN_IBANS})
 
-# Where there are no smaller coins, cash is rounded to a whole crown.
-_ROUNDED_UP = 1
 # The account may be another one than a person sees who looks at the page.
 _DOUBTS_OF_ACCOUNT = frozenset({ReviewReason.IBAN_NOT_ON_PAGE, ReviewReason.TEXT_NOT_VISIBLE})
 
@@ -46,10 +44,6 @@ class HistoryKind(StrEnum):
 
 class ReviewRefused(Exception):
     """The decision makes no sense for this document; the message says why."""
-
-
-class FieldRefused(ReviewRefused):
-    """A field that was given contradicts another one; the message names both, and what is accepted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,9 +123,6 @@ def _correct(review: Review, current: DocumentOutcome, profile: Profile, read: M
             slip = ReviewReason.TOTALS_DO_NOT_ADD_UP
     else:
         given, changes = _correct_invoice(review, former, read)
-        if _asks_for_more(given) and not review.fields.keys().isdisjoint({"amount_due", "total_gross"}):
-            # A balance from before may be asked for too: whoever means it confirms it.
-            slip = ReviewReason.TOTALS_DO_NOT_ADD_UP
     if document_type != current.document_type:
         changes.append(FieldChange("document_type", read.get("document_type"), current.document_type, document_type))
     if not changes:
@@ -178,32 +169,13 @@ def _choose_document_type(review: Review, current: DocumentOutcome, profile: Pro
 def _correct_invoice(
     review: Review, former: Mapping[str, Any], read: Mapping[str, Any]
 ) -> tuple[dict[str, Any], list[FieldChange]]:
-    invoice = Invoice.from_json({**Invoice().to_json(), **former, **review.fields})
-    _refuse_due_before_issue(invoice, review)
-    given = invoice.to_json()
+    given = Invoice.from_json({**Invoice().to_json(), **former, **review.fields}).to_json()
     changes = [
         FieldChange(name, read.get(name), former.get(name), given[name])
         for name in sorted(review.fields)
         if given[name] != former.get(name)
     ]
     return given, changes
-
-
-def _refuse_due_before_issue(invoice: Invoice, review: Review) -> None:
-    is_given = not review.fields.keys().isdisjoint({"issue_date", "due_date"})
-    if is_given and invoice.due_date and invoice.issue_date and invoice.due_date < invoice.issue_date:
-        raise FieldRefused(
-            f"due_date {invoice.due_date} is before issue_date {invoice.issue_date}:"
-            " a day from that one on is accepted, or null."
-        )
-
-
-def _asks_for_more(fields: Mapping[str, Any]) -> bool:
-    """Whether more is due than the total; of a credit note, more is given back."""
-    invoice = Invoice.from_json(fields)
-    if invoice.amount_due is None or invoice.total_gross is None:
-        return False
-    return abs(invoice.amount_due) > abs(invoice.total_gross) + _ROUNDED_UP
 
 
 def _correct_trades(

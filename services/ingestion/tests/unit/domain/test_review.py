@@ -8,7 +8,7 @@ from ingestion_fakes import build_trade
 from ingestion.domain.document import DocumentOutcome
 from ingestion.domain.invoice import Invoice
 from ingestion.domain.reasons import DocumentSkipReason, ReviewReason
-from ingestion.domain.review import Decision, FieldRefused, HistoryKind, Review, ReviewAction, ReviewRefused, decide
+from ingestion.domain.review import Decision, HistoryKind, Review, ReviewAction, ReviewRefused, decide
 from ingestion.domain.trade import Trade
 from mailroom_common.events import Profile, ResultStatus
 
@@ -226,28 +226,3 @@ def test_an_invoice_has_no_trades_and_a_note_no_total(
     review = replace(build_review(ReviewAction.CORRECT, **fields), document_type=document_type)
     with pytest.raises(ReviewRefused, match=profile.value):
         decide(review, UNREAD, profile=profile, read=None)
-
-
-def test_more_is_due_than_the_total_only_where_a_person_confirms_it() -> None:
-    given = build_review(ReviewAction.CORRECT, total_gross="119.00", amount_due="99999.00")
-    outcome = decide(given, DOUBTFUL, profile=Profile.INVOICE, read=FIELDS).outcome
-    assert (outcome.status, outcome.reason) == (ResultStatus.NEEDS_REVIEW, ReviewReason.TOTALS_DO_NOT_ADD_UP)
-    confirmed = decide(build_review(ReviewAction.CONFIRM), outcome, profile=Profile.INVOICE, read=FIELDS).outcome
-    assert confirmed.status is ResultStatus.COMPLETED
-    # Of another field nobody has said anything about it.
-    other = build_review(ReviewAction.CORRECT, supplier_name="Muster GmbH")
-    assert decide(other, confirmed, profile=Profile.INVOICE, read=FIELDS).outcome.status is ResultStatus.COMPLETED
-
-
-@pytest.mark.parametrize("due", ["119.00", "120.00", "-119.00", "0.00", None])
-def test_the_total_and_less_may_be_due(due: str | None) -> None:
-    given = build_review(ReviewAction.CORRECT, total_gross="119.00", amount_due=due)
-    assert decide(given, DOUBTFUL, profile=Profile.INVOICE, read=FIELDS).outcome.status is ResultStatus.COMPLETED
-
-
-def test_nothing_is_due_before_it_was_written() -> None:
-    early = build_review(ReviewAction.CORRECT, total_gross="119.00", due_date="2026-03-31")
-    with pytest.raises(FieldRefused, match=r"due_date 2026-03-31 is before issue_date 2026-04-01"):
-        decide(early, DOUBTFUL, profile=Profile.INVOICE, read=FIELDS)
-    same_day = replace(early, fields={**early.fields, "due_date": "2026-04-01"})
-    assert decide(same_day, DOUBTFUL, profile=Profile.INVOICE, read=FIELDS).outcome.status is ResultStatus.COMPLETED
