@@ -130,9 +130,18 @@ async def test_of_fifty_messages_that_both_claim_at_once_each_has_one_owner(
     for name in names:
         outlook.deliver(name, NOTE)
 
+    has_claimed = asyncio.Event()
+
+    async def see_claim(_: str) -> None:
+        has_claimed.set()
+
+    outlook.meanwhile["open_part"] = see_claim
+
     async def claim_all() -> list[str]:
-        # From the end, so that both meet in the middle, whoever is faster.
-        return [name for name in reversed(names) if await job.claim(name)]
+        # From the end, and most of them not before the engine has its first: so that both have some, whoever is faster.
+        first = [name for name in names[40:] if await job.claim(name)]
+        await has_claimed.wait()
+        return [*first, *[name for name in reversed(names[:40]) if await job.claim(name)]]
 
     _, theirs = await asyncio.gather(engine.complete_run(), claim_all())
     ours = await engine.collected_mails()

@@ -31,6 +31,7 @@ _CHANGES_OF_ALL = re.compile(
     re.IGNORECASE,
 )
 _RATE = re.compile(r"\W*\d{0,2}(?:[.,]\d+)?\s?%?\W*")
+_TAX = re.compile(r"\W*(?:impost[ao]s?|steuer|tax|impôt|daň)\W*", re.IGNORECASE)
 _TAX_MARK = re.compile(r"(?<=\d)\s?[A-Z*]$")  # `576.00T`: taxed, as a legend says
 
 _Column = Sequence[int]  # the place of its cell in each row
@@ -134,6 +135,8 @@ def _read_rows(page: Sequence[TextLine]) -> Iterator[_Row]:
         first = line.cells[0].text
         if last is not None and _CHANGES_OF_ALL.fullmatch(first):
             break  # a table of their own, which makes the net total of the positions
+        if last is not None and _is_head_of_rates(line):
+            break
         if labels.CARRIED.search(first) and len(line.cells) <= 2:
             continue
         if (change := _find_change(line, last)) is not None and last is not None:
@@ -149,6 +152,18 @@ def _read_rows(page: Sequence[TextLine]) -> Iterator[_Row]:
             last = row
     if last is not None:
         yield last
+
+
+def _is_head_of_rates(line: TextLine) -> bool:
+    """`Aliquota  Imponibile  Imposta`: below it stand the sums of each rate of tax."""
+    texts = [cell.text for cell in line.cells]
+    return (
+        len(texts) > 1
+        and not any(map(values.is_money, texts))
+        and any(map(labels.TOTAL_NET.search, texts))
+        and any(labels.TOTAL_TAX.search(text) or _TAX.fullmatch(text) for text in texts)
+        and not any(map(labels.DESCRIPTION.search, texts))
+    )
 
 
 def _find_change(line: TextLine, last: _Row | None) -> Decimal | None:

@@ -87,7 +87,9 @@ OWN_INVOICE = re.compile(
 NUMBER_AND_DATE = re.compile(
     rf"^\W*(?:{_DOCUMENT}s?[-\s.]*)?{_NO}\s?/\s?-?\s?(?:date|datum|data|dato|fecha)\W*$", re.IGNORECASE
 )
-BARE_DOCUMENT = re.compile(rf"^\W*{_DOCUMENT}\W*$", re.IGNORECASE)
+# Of two sheets one says that it is the copy.
+_SHEET = r"(?:original(?:e)?|oryginał|originál|duplicado|duplicata|c[óo]pia|copie|kopi[ae]|copy|duplicate|duplikat)"
+BARE_DOCUMENT = re.compile(rf"^\W*{_DOCUMENT}(?:\W+{_SHEET})?\W*$", re.IGNORECASE)
 BARE_NUMBER = re.compile(
     r"^\W*(?:number|nummer|numéro|numero|número|numer|číslo|n[or]\.?|n\.?\s?[º°]\.?)\W*$", re.IGNORECASE
 )
@@ -140,7 +142,7 @@ DUE_DATE = match_any(
     r"\bfällig(?:keit)?(?:s-?\s?datum)?(?:\s+(?:am|bis|zum))?\b",
     r"\bzahlbar\s+(?:bis|(?:spätestens\s+)?(?:am|zum)(?=\s+\d))(?!\w)|\bzahlungsfrist\b",
     r"\b(?:zu\s+zahlen|überweisen\s+sie|zahlung(?:seingang)?)\s+bis\b",
-    r"\b(?:zahlbar|zahlung)\b[^.\d]{0,20}\d{1,3}[^.\d]{0,30}\b(?:spätestens|bis)(?:\s+(?:am|bis|zum))?(?=\s+\d)",
+    r"\b(?:zahlbar|zahlung)\b[^.\d]{0,20}\d{1,3}[^.\d]{0,60}\b(?:spätestens|bis)(?:\s+(?:am|bis|zum))?(?=\s+\d)",
     # A sentence: `Bitte überweisen Sie den Betrag bis 14.05.2026`, `please pay £10.00 into our account by 3 May 2026`.
     r"\b(?:überweis\w*|begleich\w*|zahlen\s+sie|zahlungsbedingung\w*)[^.\d]{0,60}\bbis(?:\s+(?:zum|spätestens))*(?=\s+\d)",
     r"\b(?:please\s+(?:pay|transfer|remit|settle)|payment\s+is\s+due)\b[^.\d]{0,60}\b(?:by|before|until|on)(?=\s+\w)",
@@ -149,7 +151,9 @@ DUE_DATE = match_any(
     r"\b(?:verzoeken|gelieve)\b[^.\d]{0,60}\b(?:vóór|voor|uiterlijk(?:\s+op)?)(?=\s+\d)",
     r"\bzahlungsziel\b",
     # Where the account is debited that is the day on which it is paid.
-    r"\b(?:(?:wird|werden)\s+am|buchen\s+wir(?:\s+\w+){0,3}?\s+am|ziehen\s+wir(?:\s+\w+){0,3}?\s+am|wir\s+(?:buchen|ziehen)(?:\s+\w+){1,4}?\s+am)(?=\s+\d[^!?]{0,120}\b(?:ab|ein|abgebucht|eingezogen)\b)",
+    r"\b(?:(?:wird|werden)\s+am|buchen\s+wir(?:\s+\w+){0,3}?\s+am|ziehen\s+wir(?:\s+\w+){0,3}?\s+am|wir\s+(?:buchen|ziehen)(?:\s+\w+){1,4}?\s+am)(?=\s+\d[^!?]{0,120}\b(?:ab|ein|abgebucht|eingezogen|von\s+(?:ihrem|deinem)\s+konto)\b)",
+    # `30 jours date de facture, soit le 18/07/2026`
+    r"\b\d{1,3}\s+jours\b[^.\d]{0,40}\bsoit\s+le(?=\s+\d)",
     r"\b(?:prélevée?|prélèvement(?:\s+prévu)?)\s+(?:le|à\s+partir\s+du)(?=\s+\d)|\bdate\s+de\s+prélèvement\b|\bfecha\s+de\s+(?:cargo|cobro)\b|\bse\s+cargará\s+el(?=\s+\d)",
     r"\bwill\s+be\s+(?:debited|collected|taken)\b[^.\d]{0,60}\bon(?=\s+\w)|\baddebit(?:o|at[oa])\s+il(?=\s+\d)|\bdata\s+(?:di\s+)?addebito\b",
     r"\bwordt\b[^.\d]{0,60}\b(?:op|rond|omstreeks)(?=\s+\d[^!?]{0,120}\b(?:afgeschreven|geïncasseerd)\b)|\bincassodatum\b|\bincasso\s+(?:op|rond|omstreeks)(?=\s+\d)",
@@ -226,6 +230,7 @@ TOTAL_NET = match_any(
     r"\b(?:taxable|tax\s+base|tax\s+basis)\b",
     r"\bnetto-?\s?(?:betrag|summe|wert)?\b(?!\s+a\s+pagare)|\b(?:summe|gesamt)\s+netto\b|\bzwischen(?:summe|total)\b|\bwarenwert\b",
     r"\b(?:rechnungs|gesamt)-?(?:summe|betrag)\s+(?:ohne|netto)\b",
+    r"\b(?:total|montant)\s+hors\s+(?:tva|taxes)\b",
     r"^\W*h\.?t\.?\W*$|\b(?:total|montant|sous-total)\s+h\.?t\b|\bsous-total\b|\bbase\s+h\.?t\b",
     r"\bexcl(?:usief|\.)?\s*(?:btw|vat)\b|\bsubtotaal\b|\bgrondslag\b|\btotaal\s+excl",
     r"\bwartość\s+netto\b|\b(?:razem|kwota)\s+netto\b",
@@ -266,6 +271,7 @@ AMOUNT_DUE = match_any(
     r"\b(?:nog\s+)?te\s+(?:betalen|voldoen)\b|\bopenstaand\b",
     r"\b(?:pozosta[łl]o\s+)?do\s+zap[łl]aty\b",
     r"\b(?:total|importe)\s+a\s+pagar\b|\b(?:totale|netto)\s+(?:da|a)\s+pagare\b|\bk\s+úhradě\b|\ba[tt]t?\s+betal[ae]\b",
+    r"\blíquido\s+a\s+(?:percibir|pagar|receber)\b",
 )
 
 # A row of net, tax and gross that says only that it sums up.
@@ -291,6 +297,7 @@ VAT_ID = match_any(
     r"\bu?st[\s.-]*id",
     r"\bumsatzsteuer",
     r"\bmwst",
+    r"\buid\b",
     r"\btva\b",
     r"\bbtw\b",
     r"\bnip\b",
@@ -305,7 +312,8 @@ SELLER = match_any(
     r"^\W*lieferant\b",
     r"\brechnungs(?:steller|aussteller)\b",
     r"^\W*(?:seller|vendor|supplier|from|remit\s+to|service\s+provider)\b",
-    r"\b(?:issued|sold)\s+by\b",
+    r"\b(?:issued|sold)\s+by\b|\bverkauft\s+(?:durch|von)\b|\bvendue?s?\s+par\b|\bverkocht\s+door\b|\bvendid[oa]\s+por\b",
+    r"\bvendut[oa]\s+da\b|\bsprzedawan[ey]\s+przez\b|\bs[æä]lj?[egt]s?\s+a[fv]\b",
     r"^\W*(?:vendeur|fournisseur|émetteur|prestataire)\b",
     r"^\W*(?:leverancier|verkoper|afzender)\b",
     r"\b(?:transmitente\s+dos\s+bens\s+ou\s+)?prestador\s+d[eo]s?\s+serviços?\b",
@@ -315,23 +323,25 @@ BUYER = match_any(
     r"\bbill(?:ed|ing)?\s+(?:to|address)\b",
     r"\bship(?:ped|ping)?\s+(?:to|address)\b",
     r"\bsold\s+to\b",
-    r"\binvoice\s+(?:to|address)\b",
+    r"\binvoiced?\s+(?:to|address)\b",
+    # `Factura a nombre de` and `Rechnung an der Kasse bezahlt` go on.
+    r"^\W*(?:rechnung|factuur|facture|factura|fattura|fatura|faktura|invoice)\s+(?:an|aan|à|a|dla|til|till|for)\s*(?::|\W*$)",
     r"\bdelivery\s+address\b",
     r"\b(?:customer|client|buyer|recipient)\b",
     r"\byour\b",
     r"^\W*(?:to|an|à|aan|para|til|till|dla|pro)\s?:?\W*$",
-    r"\b(?:kunden?|käufer|empfänger|rechnungsempfänger|warenempfänger|auftraggeber)\b",
+    r"\b(?:kunden?|käufer|empfänger|rechnungsempfänger|warenempfänger|auftraggeber|leistungsempfänger|besteller)\b",
     r"\b(?:liefer|rechnungs)(?:adresse|anschrift)\b",
     r"\bihre?\b",
     r"\b(?:acheteur|destinataire|votre)\b",
     # How letters address whom they are for.
     r"^\W*(?:spett(?:\.le|abile)|egregi[oa]|gentile)\b|^\W*exm[oa]\b|^\W*v/|\bvoss[oa]\b",
     r"\badresse\s+de\s+(?:livraison|facturation)\b",
-    r"\bfacturé\s+à\b",
-    r"\b(?:klant|koper|afnemer|factuuradres|afleveradres|uw)\b",
+    r"\b(?:facturée?|facturer|adressée?)\s+à\b",
+    r"\b(?:klant|klient|koper|afnemer|opdrachtgever|factuuradres|afleveradres|uw)\b",
     r"\b(?:nabywca|odbiorca|kupujący|płatnik)\b",
-    r"\b(?:cliente|destinatari[oa]|comprador|adquirente|committente|cessionario)\b|\b(?:facturar|faturar)\s+a\b",
-    r"\b(?:odběratel|zákazník|kupující|příjemce|køber|kund|köpare)\b",
+    r"\b(?:cliente|destinatari[oa]|comprador|adquirente|committente|cessionario)\b|\b(?:factura(?:r|do)|fatura(?:r|do)|fattura(?:re|to))\s+a\b|\bacquirente\b",
+    r"\b(?:odběratel|zákazník|kupující|příjemce|køber|kund|köpare|faktura(?:adresse?|adress|mottagare|modtager))\b|\bfakturer(?:as\s+till|es\s+til)\b",
 )
 
 COMPANY = re.compile(

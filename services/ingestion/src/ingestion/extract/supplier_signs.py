@@ -75,6 +75,8 @@ _CERTAIN = tuple(
             {Sign.LETTER_HEAD, Sign.OWN_NUMBER, Sign.HEADS_BLOCK, Sign.CONTACT},
             {Sign.LETTER_HEAD, Sign.OWN_NUMBER, Sign.HEADS_BLOCK, Sign.OTHER_CUSTOMER},
             {Sign.LETTER_HEAD, Sign.OWN_NUMBER, Sign.HEADS_BLOCK, Sign.NO_ADDRESS},
+            # Nobody prints whom he writes to in larger type than the rest.
+            {Sign.LETTER_HEAD, Sign.OWN_NUMBER, Sign.HEADS_BLOCK, Sign.LARGE, Sign.COMPANY},
             {Sign.LETTER_HEAD, Sign.OWN_NUMBER, Sign.MAIL},
             {Sign.UPPER, Sign.COMPANY, Sign.HEADS_BLOCK, Sign.OWN_NUMBER, Sign.OTHER_CUSTOMER},
             {Sign.TOP, Sign.COMPANY, Sign.HEADS_BLOCK, Sign.OTHER_CUSTOMER},

@@ -258,9 +258,25 @@ def test_a_companys_own_number_is_believed_in_a_letter_head_that_no_customers_ad
     assert supplier.is_certain is is_certain
 
 
+def test_a_companys_own_number_is_believed_where_its_name_is_larger_than_the_rest() -> None:
+    """Nobody prints whom he writes to in larger type."""
+    rows = ["Muster GmbH", "Ring 3", "VAT DE136695976", *[""] * 5, "Invoice 7", *["Item  1.00"] * 9]
+    name, *others = page("\n".join(rows))
+    for height, is_certain in ((name.height, False), (name.height * 1.6, True)):
+        supplier = find_supplier([replace(name, height=height), *others])
+        assert supplier is not None
+        assert supplier.is_certain is is_certain
+
+
 @pytest.mark.parametrize(
     ("label", "is_certain"),
     [
+        ("Factuur aan\nBeispiel AG", True),
+        ("Rechnung an: Beispiel AG", True),
+        ("Facturer à\nBeispiel AG", True),
+        ("Fattura a:\nBeispiel AG", True),
+        ("Faktureras till\nBeispiel AG", True),
+        ("Rechnung an der Kasse bezahlt", False),
         ("Kunde: Beispiel AG", True),
         ("Zahlbar durch: Beispiel AG", True),
         ("Ihr Ansprechpartner: Anna Kunz", False),
