@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import date
 
-from ingestion.domain.transcript import TextLine
+from ingestion.domain.transcript import TextCell, TextLine
 from ingestion.extract import kind_words, labels, values
 from ingestion.extract.page_head import limit_to_head
 from ingestion.extract.part_payments import is_part_payment
@@ -36,7 +37,7 @@ def find_issue_date(page: Sequence[TextLine], day_first: bool | None) -> date | 
         return None if _begins_with_period(text) else _find_first_date(text, day_first)
 
     labelled = find_first_parsed(
-        list_texts_beside(page, labels.ISSUE_DATE), lambda text: _read_issue_date(text, day_first)
+        list_texts_beside(_blank_terms(page), labels.ISSUE_DATE), lambda text: _read_issue_date(text, day_first)
     )
     if labelled:
         return labelled
@@ -98,6 +99,22 @@ def _find_date_of_own_invoice(page: Sequence[TextLine], read: Callable[[str], da
     return next((found for text, match in matches if match and (found := read(text[match.end() :]))), None)
 
 
+# `30 jours date de facture, soit le 18/07/2026`: days are counted from it, and what follows is another day.
+_DAYS_COUNTED = re.compile(
+    r"\d\s*(?:days|tagen?|jours|d[ií]as|giorni|gg|dagen|dni|dní|dage|dagar)\b[^.\d]{0,30}$", re.IGNORECASE
+)
+
+
+def _blank_terms(page: Sequence[TextLine]) -> list[TextLine]:
+    """The page without the cells in which the day of issue is named as the beginning of a term."""
+    return [replace(line, cells=tuple(map(_blank_term, line.cells))) for line in page]
+
+
+def _blank_term(cell: TextCell) -> TextCell:
+    match = labels.ISSUE_DATE.search(cell.text)
+    return replace(cell, text="") if match and _DAYS_COUNTED.search(cell.text[: match.start()]) else cell
+
+
 def _read_issue_date(text: str, day_first: bool | None) -> date | None:
     """`Pagamento a 30 giorni data fattura (scadenza 09/12/2026)`: what is called due is no day of issue."""
     match = values.DATES.search(text)
@@ -127,10 +144,12 @@ _TOWN_BEFORE_DATE = re.compile(
 
 
 def _find_lone_date(page: Sequence[TextLine], day_first: bool | None) -> date | None:
-    """A date that stands alone near the top, when it is the only one that does."""
+    """A date that stands alone near the top, when it is the only one that does; a town before it may be lower."""
+    near = limit_to_head(page)
+    lower = [line for line in page[len(near) : len(page) // 2] if _TOWN_BEFORE_DATE.match(line.cells[0].text)]
     days = [
         found
-        for line in limit_to_head(page)
+        for line in (*near, *lower)
         # What has words to its left is the date of those, and what has a price to its right that of a position.
         for cell in line.cells[: 0 if any(values.is_money(other.text) for other in line.cells[1:]) else 1]
         if len(alone := _TOWN_BEFORE_DATE.sub("", cell.text)) <= 20

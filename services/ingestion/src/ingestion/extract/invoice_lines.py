@@ -8,8 +8,9 @@ from itertools import accumulate, islice, permutations
 
 from ingestion.domain.invoice import InvoiceLine, LineAmounts
 from ingestion.domain.transcript import TextCell, TextLine
-from ingestion.extract import labels, values
-from ingestion.extract.totals import InvoiceTotals, list_labelled_ends
+from ingestion.extract import change_labels, labels, values
+from ingestion.extract.labelled_amounts import list_labelled_ends
+from ingestion.extract.totals import InvoiceTotals
 
 _CENT = Decimal("0.02")
 # Each table is read to the end of the document, and each two numbers of a row are multiplied.
@@ -30,6 +31,7 @@ _CHANGES_OF_ALL = re.compile(
     re.IGNORECASE,
 )
 _RATE = re.compile(r"\W*\d{0,2}(?:[.,]\d+)?\s?%?\W*")
+_TAX = re.compile(r"\W*(?:impost[ao]s?|steuer|tax|impôt|daň)\W*", re.IGNORECASE)
 _TAX_MARK = re.compile(r"(?<=\d)\s?[A-Z*]$")  # `576.00T`: taxed, as a legend says
 
 _Column = Sequence[int]  # the place of its cell in each row
@@ -52,8 +54,8 @@ class _Row:
 
 def find_invoice_lines(page: Sequence[TextLine], totals: InvoiceTotals) -> FoundLines:
     """The positions and whether they are net or gross; none at all when their amounts make neither total."""
-    changes = list_labelled_ends(page, labels.CHARGE)
-    changes += [-abs(amount) for amount in list_labelled_ends(page, labels.DISCOUNT)]
+    changes = list_labelled_ends(page, change_labels.CHARGE)
+    changes += [-abs(amount) for amount in list_labelled_ends(page, change_labels.DISCOUNT)]
     heads = (index for index, line in enumerate(page) if _is_table_head(line))
     for index in islice(heads, _MAX_TABLES):
         rows = list(_read_rows(page[index + 1 :]))
@@ -133,6 +135,8 @@ def _read_rows(page: Sequence[TextLine]) -> Iterator[_Row]:
         first = line.cells[0].text
         if last is not None and _CHANGES_OF_ALL.fullmatch(first):
             break  # a table of their own, which makes the net total of the positions
+        if last is not None and _is_head_of_rates(line):
+            break
         if labels.CARRIED.search(first) and len(line.cells) <= 2:
             continue
         if (change := _find_change(line, last)) is not None and last is not None:
@@ -150,6 +154,18 @@ def _read_rows(page: Sequence[TextLine]) -> Iterator[_Row]:
         yield last
 
 
+def _is_head_of_rates(line: TextLine) -> bool:
+    """`Aliquota  Imponibile  Imposta`: below it stand the sums of each rate of tax."""
+    texts = [cell.text for cell in line.cells]
+    return (
+        len(texts) > 1
+        and not any(map(values.is_money, texts))
+        and any(map(labels.TOTAL_NET.search, texts))
+        and any(labels.TOTAL_TAX.search(text) or _TAX.fullmatch(text) for text in texts)
+        and not any(map(labels.DESCRIPTION.search, texts))
+    )
+
+
 def _find_change(line: TextLine, last: _Row | None) -> Decimal | None:
     """What is taken off the row above: `Rabatt  10,00- %  124,00-`, or the net amount that it leaves."""
     amount = _parse_amount(line.cells[-1].text)
@@ -158,7 +174,7 @@ def _find_change(line: TextLine, last: _Row | None) -> Decimal | None:
     if labels.NET_OF_POSITION.search(line.cells[0].text):
         return amount - last.ending
     is_percent = any("%" in cell.text for cell in line.cells)
-    if labels.DISCOUNT.search(line.cells[0].text) and is_percent and amount < 0 and len(line.cells) > 2:
+    if change_labels.DISCOUNT.search(line.cells[0].text) and is_percent and amount < 0 and len(line.cells) > 2:
         return last.change + amount
     return None
 

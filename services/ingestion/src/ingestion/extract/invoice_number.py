@@ -93,11 +93,19 @@ def _find_number_in_headline(page: Sequence[TextLine]) -> str | None:
     return _find_number_beside_title(page[: max(20, len(page) // 2)])
 
 
+# As the tax office of Portugal has programs count: kind, series, number.
+_CERTIFIED = re.compile(r"(?:FT|FR|FS|NC|ND) [A-Z0-9][\w.-]{0,20}/\d{1,8}")
+
+
 def _find_number_beside_title(head: Sequence[TextLine]) -> str | None:
     """`Invoice` at one edge of the page and `2026-000117`, which says nothing else, at the other."""
     for line in head:
         for title, other in pairwise(line.cells):
-            if labels.BARE_DOCUMENT.match(title.text) and len(other.text.split()) == 1:
+            if not labels.BARE_DOCUMENT.match(title.text):
+                continue
+            if _CERTIFIED.fullmatch(other.text.strip()):
+                return other.text.strip()
+            if len(other.text.split()) == 1:
                 number = _parse_number(other.text)
                 if number and re.search(r"\d{3}", number):
                     return number
@@ -106,6 +114,8 @@ def _find_number_beside_title(head: Sequence[TextLine]) -> str | None:
 
 # `90 448 137`: digits in groups, and nothing else.
 _GROUPS = re.compile(r"\d{1,6}(?: \d{2,6}){1,4}")
+# `38 / 2026`, `2026 - 117`
+_NUMBER_OF_YEAR = re.compile(r"(?:\d{1,6} [/–-] (?:19|20)\d\d|(?:19|20)\d\d [/–-] \d{1,6})(?![\w/.,-])")
 _NUMBER = re.compile(r"[A-Za-z0-9][\w/.\\-]{0,30}")
 
 
@@ -116,6 +126,8 @@ def _parse_number(text: str) -> str | None:
         return None
     if _GROUPS.fullmatch(whole := " ".join(words)):
         return whole
+    if match := _NUMBER_OF_YEAR.match(whole):
+        return match[0]
     # `F 1234K20/1234/12`: a short prefix stands apart.
     joined = " ".join(words[:2]) if len(words) > 1 and re.fullmatch(r"[A-Z]{1,4}", words[0]) else words[0]
     joined = joined.rstrip(".,;:")

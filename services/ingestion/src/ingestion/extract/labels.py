@@ -87,7 +87,9 @@ OWN_INVOICE = re.compile(
 NUMBER_AND_DATE = re.compile(
     rf"^\W*(?:{_DOCUMENT}s?[-\s.]*)?{_NO}\s?/\s?-?\s?(?:date|datum|data|dato|fecha)\W*$", re.IGNORECASE
 )
-BARE_DOCUMENT = re.compile(rf"^\W*{_DOCUMENT}\W*$", re.IGNORECASE)
+# Of two sheets one says that it is the copy.
+_SHEET = r"(?:original(?:e)?|oryginał|originál|duplicado|duplicata|c[óo]pia|copie|kopi[ae]|copy|duplicate|duplikat)"
+BARE_DOCUMENT = re.compile(rf"^\W*{_DOCUMENT}(?:\W+{_SHEET})?\W*$", re.IGNORECASE)
 BARE_NUMBER = re.compile(
     r"^\W*(?:number|nummer|numéro|numero|número|numer|číslo|n[or]\.?|n\.?\s?[º°]\.?)\W*$", re.IGNORECASE
 )
@@ -140,7 +142,7 @@ DUE_DATE = match_any(
     r"\bfällig(?:keit)?(?:s-?\s?datum)?(?:\s+(?:am|bis|zum))?\b",
     r"\bzahlbar\s+(?:bis|(?:spätestens\s+)?(?:am|zum)(?=\s+\d))(?!\w)|\bzahlungsfrist\b",
     r"\b(?:zu\s+zahlen|überweisen\s+sie|zahlung(?:seingang)?)\s+bis\b",
-    r"\b(?:zahlbar|zahlung)\b[^.\d]{0,20}\d{1,3}[^.\d]{0,30}\b(?:spätestens|bis)(?:\s+(?:am|bis|zum))?(?=\s+\d)",
+    r"\b(?:zahlbar|zahlung)\b[^.\d]{0,20}\d{1,3}[^.\d]{0,60}\b(?:spätestens|bis)(?:\s+(?:am|bis|zum))?(?=\s+\d)",
     # A sentence: `Bitte überweisen Sie den Betrag bis 14.05.2026`, `please pay £10.00 into our account by 3 May 2026`.
     r"\b(?:überweis\w*|begleich\w*|zahlen\s+sie|zahlungsbedingung\w*)[^.\d]{0,60}\bbis(?:\s+(?:zum|spätestens))*(?=\s+\d)",
     r"\b(?:please\s+(?:pay|transfer|remit|settle)|payment\s+is\s+due)\b[^.\d]{0,60}\b(?:by|before|until|on)(?=\s+\w)",
@@ -149,7 +151,9 @@ DUE_DATE = match_any(
     r"\b(?:verzoeken|gelieve)\b[^.\d]{0,60}\b(?:vóór|voor|uiterlijk(?:\s+op)?)(?=\s+\d)",
     r"\bzahlungsziel\b",
     # Where the account is debited that is the day on which it is paid.
-    r"\b(?:(?:wird|werden)\s+am|buchen\s+wir(?:\s+\w+){0,3}?\s+am|ziehen\s+wir(?:\s+\w+){0,3}?\s+am|wir\s+(?:buchen|ziehen)(?:\s+\w+){1,4}?\s+am)(?=\s+\d[^!?]{0,120}\b(?:ab|ein|abgebucht|eingezogen)\b)",
+    r"\b(?:(?:wird|werden)\s+am|buchen\s+wir(?:\s+\w+){0,3}?\s+am|ziehen\s+wir(?:\s+\w+){0,3}?\s+am|wir\s+(?:buchen|ziehen)(?:\s+\w+){1,4}?\s+am)(?=\s+\d[^!?]{0,120}\b(?:ab|ein|abgebucht|eingezogen|von\s+(?:ihrem|deinem)\s+konto)\b)",
+    # `30 jours date de facture, soit le 18/07/2026`
+    r"\b\d{1,3}\s+jours\b[^.\d]{0,40}\bsoit\s+le(?=\s+\d)",
     r"\b(?:prélevée?|prélèvement(?:\s+prévu)?)\s+(?:le|à\s+partir\s+du)(?=\s+\d)|\bdate\s+de\s+prélèvement\b|\bfecha\s+de\s+(?:cargo|cobro)\b|\bse\s+cargará\s+el(?=\s+\d)",
     r"\bwill\s+be\s+(?:debited|collected|taken)\b[^.\d]{0,60}\bon(?=\s+\w)|\baddebit(?:o|at[oa])\s+il(?=\s+\d)|\bdata\s+(?:di\s+)?addebito\b",
     r"\bwordt\b[^.\d]{0,60}\b(?:op|rond|omstreeks)(?=\s+\d[^!?]{0,120}\b(?:afgeschreven|geïncasseerd)\b)|\bincassodatum\b|\bincasso\s+(?:op|rond|omstreeks)(?=\s+\d)",
@@ -226,6 +230,7 @@ TOTAL_NET = match_any(
     r"\b(?:taxable|tax\s+base|tax\s+basis)\b",
     r"\bnetto-?\s?(?:betrag|summe|wert)?\b(?!\s+a\s+pagare)|\b(?:summe|gesamt)\s+netto\b|\bzwischen(?:summe|total)\b|\bwarenwert\b",
     r"\b(?:rechnungs|gesamt)-?(?:summe|betrag)\s+(?:ohne|netto)\b",
+    r"\b(?:total|montant)\s+hors\s+(?:tva|taxes)\b",
     r"^\W*h\.?t\.?\W*$|\b(?:total|montant|sous-total)\s+h\.?t\b|\bsous-total\b|\bbase\s+h\.?t\b",
     r"\bexcl(?:usief|\.)?\s*(?:btw|vat)\b|\bsubtotaal\b|\bgrondslag\b|\btotaal\s+excl",
     r"\bwartość\s+netto\b|\b(?:razem|kwota)\s+netto\b",
@@ -266,38 +271,9 @@ AMOUNT_DUE = match_any(
     r"\b(?:nog\s+)?te\s+(?:betalen|voldoen)\b|\bopenstaand\b",
     r"\b(?:pozosta[łl]o\s+)?do\s+zap[łl]aty\b",
     r"\b(?:total|importe)\s+a\s+pagar\b|\b(?:totale|netto)\s+(?:da|a)\s+pagare\b|\bk\s+úhradě\b|\ba[tt]t?\s+betal[ae]\b",
+    r"\blíquido\s+a\s+(?:percibir|pagar|receber)\b",
 )
 
-# What stands between net, tax and what is paid in the end. Of these the customer pays a part to the tax office ...
-WITHHELD = match_any(
-    r"\bretenci[óo]n\b|\bi\.?r\.?p\.?f\b|\britenuta\b|\breten[çc][ãa]o\b|\bwithh(?:eld|olding)\b|\bretenue\s+[àa]\s+la\s+source\b",
-    r"\b(?:quellen|abzug)steuer\b|\bbronheffing\b|\bkällskatt\b|\bkildeskat\b|\bpodatek\s+u\s+[źz]r[óo]d[łl]a\b",
-)
-# ... nobody pays a part, since coins are not that small ...
-ROUNDING = match_any(
-    r"\b(?:rundung\w{0,12}|rounding|arrondi|redondeo|arrotondamento|arredondamento|afronding|zaokr\w{3,9})\b",
-    r"\b(?:öres?|øre)?-?\s?(?:avr(?:undning)?|utj(?:ämning)?|afr(?:unding)?)\b",
-)
-# ... it comes on top of what was sold, or is taken off ...
-CHARGE = match_any(
-    r"\b(?:carriage|shipping|freight|postage|delivery)\b|\b(?:versand|fracht|transport|verpackungs)(?:kosten|pauschale)?\b|\bporto\b",
-    r"\bfrais\s+de\s+(?:port|livraison|transport)\b|\bverzendkosten\b|\bgastos\s+de\s+(?:envío|transporte)\b|\bportes\b",
-    r"\bspese\s+di\s+(?:trasporto|spedizione)\b|\bkoszty?\s+(?:wysyłki|dostawy|transportu)\b|\bdoprav(?:a|né)\b|\bfra[gk]t\b",
-)
-DISCOUNT = match_any(
-    r"\b(?:discount|rabatt?|nachlass|remise|ristourne|sconto|korting|descuento|desconto|sleva|dto\.?|opust)\b"
-)
-# ... or it was paid before.
-PREPAID = match_any(
-    r"\b(?:advance|deposit|pre-?paid|prepayment|payments?|paid|less\s+paid)\b",
-    # `Abschlag` alone is a discount as well.
-    r"\babschlags?(?:zahlung|rechnung)\w{0,4}\b|\b\d{1,2}\.\s?abschlag\b",
-    r"\b\w{0,12}(?:anzahlung|vorauszahlung|akonto|a-?conto)\w{0,12}\b|\b(?:bereits|schon)\s+(?:be|ge)zahlt\b",
-    r"\b(?:acomptes?|avances?|déjà\s+(?:versé|réglé|payé)e?)\b|\banticipos?\b|\b(?:entrega|pago)\s+a\s+cuenta\b",
-    r"\b(?:acconto|acconti|anticipo|già\s+(?:versato|pagato))\b|\b(?:voorschot|aanbetaling|reeds\s+betaald)\w{0,10}\b",
-    r"\b(?:adiantamento|já\s+pago|sinal)\b|\b(?:zaliczk\w{1,3}|zapłacono|wpłat\w)\b|\b(?:záloh\w|zaplaceno|uhrazeno)\b",
-    r"\b(?:forudbetal\w{1,4}|forudbetaling|betalt|förskott\w{0,8}|inbetalt)\b",
-)
 # A row of net, tax and gross that says only that it sums up.
 TOTAL_ROW = re.compile(
     r"^\W*(?:totale?|totals|totaux|totaal|gesamt|summe|razem|ogółem|suma|celkem|součet(?:\s+položek)?|i\s+alt|totalt|summa)\W*$",
@@ -321,6 +297,7 @@ VAT_ID = match_any(
     r"\bu?st[\s.-]*id",
     r"\bumsatzsteuer",
     r"\bmwst",
+    r"\buid\b",
     r"\btva\b",
     r"\bbtw\b",
     r"\bnip\b",
@@ -335,7 +312,8 @@ SELLER = match_any(
     r"^\W*lieferant\b",
     r"\brechnungs(?:steller|aussteller)\b",
     r"^\W*(?:seller|vendor|supplier|from|remit\s+to|service\s+provider)\b",
-    r"\b(?:issued|sold)\s+by\b",
+    r"\b(?:issued|sold)\s+by\b|\bverkauft\s+(?:durch|von)\b|\bvendue?s?\s+par\b|\bverkocht\s+door\b|\bvendid[oa]\s+por\b",
+    r"\bvendut[oa]\s+da\b|\bsprzedawan[ey]\s+przez\b|\bs[æä]lj?[egt]s?\s+a[fv]\b",
     r"^\W*(?:vendeur|fournisseur|émetteur|prestataire)\b",
     r"^\W*(?:leverancier|verkoper|afzender)\b",
     r"\b(?:transmitente\s+dos\s+bens\s+ou\s+)?prestador\s+d[eo]s?\s+serviços?\b",

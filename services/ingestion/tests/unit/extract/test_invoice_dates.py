@@ -158,6 +158,9 @@ def test_the_day_of_issue_has_many_names(row: str) -> None:
         "Zapłata do dnia 20.04.2026",
         "Splatná dne 20.4.2026",
         "Sista betalningsdag: 2026-04-20",
+        "Règlement : 30 jours date de facture, soit le 20/04/2026, par virement.",
+        "Zahlbar innerhalb von 14 Tagen ab Rechnungsdatum ohne Abzug, spätestens bis 20.04.2026.",
+        "Die Nachzahlung von 147,31 € buchen wir am 20.04.2026 von Ihrem Konto DE02 1203",
     ],
 )
 def test_a_line_may_say_until_when_to_pay_in_many_words(row: str) -> None:
@@ -176,3 +179,16 @@ def test_a_line_may_say_until_when_to_pay_in_many_words(row: str) -> None:
 )
 def test_days_that_payment_is_counted_from_are_no_due_date(row: str) -> None:
     assert dates("Invoice 17", "Invoice date: 2026-03-30", row)[1] == "None"
+
+
+def test_a_day_of_issue_that_days_are_counted_from_is_not_what_follows_it() -> None:
+    rows = ["FACTURE   N° FA26-0873", "Date : 18/06/2026", "Règlement : 30 jours date de facture, soit le 18/07/2026"]
+    assert dates(*rows) == ("2026-06-18", "2026-07-18")
+    assert dates(rows[0], rows[2])[0] == "None"
+
+
+def test_a_town_before_a_date_may_stand_lower_than_a_bare_date() -> None:
+    head = [f"Zeile {number}" for number in "abcdefghijklmno"]
+    foot = ["Rechnung Nr. 17", *head, *head]
+    assert dates(*head, "Lindental, 22. Januar 2026", *foot)[0] == "2026-01-22"
+    assert dates(*head, "22. Januar 2026", *foot)[0] == "None"

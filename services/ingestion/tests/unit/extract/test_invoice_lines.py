@@ -151,3 +151,25 @@ def test_a_page_full_of_heads_of_tables_is_read_in_a_bounded_number_of_steps(mon
     find_invoice_lines(page("\n".join([hostile] * 40)), InvoiceTotals())
     assert 0 < steps["rows"] <= 10 * 40
     assert steps["products"] <= steps["rows"] * 8 * 7
+
+
+def test_the_head_of_a_summary_by_rates_ends_the_table() -> None:
+    table = """
+Descrizione  Quantità  Prezzo  Importo
+Pernottamento  4  128.00  512.00
+Imposta di soggiorno  8  2.00  16.00
+Aliquota  Imponibile  Imposta
+10%  512.00  0.00
+Art. 15  16.00  0.00
+"""
+    assert amounts_of(table, "528.00") == ["512.00", "16.00"]
+
+
+def test_a_total_without_tax_is_no_position() -> None:
+    table = """
+Description  Quantité  Prix  Total
+Remplacement ardoises  64  118.00 7552.00
+Total hors TVA  7552.00
+TVA (cocontractant)  0.00
+"""
+    assert find_invoice_lines(page(table), InvoiceTotals(net=Decimal("7552.00"), gross=Decimal("7552.00")))[0] == ()

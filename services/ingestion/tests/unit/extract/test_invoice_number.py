@@ -111,3 +111,15 @@ def test_the_number_of_a_document_is_the_invoices_where_a_title_says_what_it_is(
     assert number("Example", "INVOICE", row) == "90012"
     assert number("Example", "INVOICE", row, "Invoice number: 7-118") == "7-118"
     assert number("Example", "Delivery", row) is None
+
+
+@pytest.mark.parametrize("written", ["38 / 2026", "2026 - 117"])
+def test_a_year_may_stand_apart_from_its_count(written: str) -> None:
+    assert number("Example", f"Rechnung Nr. {written}") == written
+    assert number("Example", f"Rechnung Nr. {written}", "Datum 3.5.2026") == written
+    assert number("Example", "Rechnung Nr. 4711 / 10382") == "4711"
+
+
+def test_a_certified_number_may_stand_beside_the_title_of_a_sheet() -> None:
+    assert number("FATURA-RECIBO ORIGINAL   FR ATSIRE01FR/84", "Total   12.00") == "FR ATSIRE01FR/84"
+    assert number("INVOICE COPY   PO 45001", "Total   12.00") is None

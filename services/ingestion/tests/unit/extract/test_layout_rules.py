@@ -477,3 +477,16 @@ def test_a_paper_of_another_kind_is_no_invoice_though_it_names_one(rows: list[st
 def test_a_part_of_the_sum_that_has_a_label_of_its_own_is_not_the_total(rows: list[str], gross: str | None) -> None:
     invoice, *_ = read_invoice(Transcript.from_rows(["Invoice No. 2026-17", *rows]))
     assert invoice.total_gross == (None if gross is None else Decimal(gross))
+
+
+def test_a_number_of_tax_is_called_uid_and_a_shop_may_sell_for_another() -> None:
+    rows = [
+        "Winkelplein",
+        "Factuur",
+        "Factuurnummer FTW-38471",
+        "Verkocht door",
+        "Fietsdelen Twente B.V.",
+        "7513 EC Enschede",
+    ]
+    assert read_invoice(Transcript.from_rows(rows))[0].supplier_name == "Fietsdelen Twente B.V."
+    assert read_invoice(Transcript.from_rows(["Rechnung 17", "UID ATU63847109"]))[0].vat_id == "ATU63847109"
