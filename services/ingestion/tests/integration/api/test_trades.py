@@ -428,7 +428,7 @@ async def test_what_was_taken_back_stays_so_where_not_all_that_numbers_lead_to_i
         await finish(site, f"corrected {place}", outcome_of(made, taking))
     await finish(site, "another", outcome_of(replace(NOTE, isin="DE0005140008", reference="R-3000")))
     rows = await site.pool.fetch("select state, count(*) from ingestion.trade group by state")
-    assert dict(rows) == {"cancelled": 3, "cancellation": 3, "counted": 4}
+    assert {row["state"]: row["count"] for row in rows} == {"cancelled": 3, "cancellation": 3, "counted": 4}
 
 
 async def review(api: httpx.AsyncClient, document: str, body: dict[str, Any]) -> None:
