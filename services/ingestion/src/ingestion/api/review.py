@@ -1,7 +1,6 @@
 """`POST /documents/{id}/review` and `GET /documents/{id}/history`: what a person decides, and what was before."""
 
 import re
-from datetime import date
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
@@ -10,6 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 from stdnum import iban as stdnum_iban
 
 from ingestion.api.cursors import build_list_page, decode_cursor
+from ingestion.api.day_fields import PaperDay
 from ingestion.api.documents import DocumentId, not_found
 from ingestion.api.examples import DOCUMENT_EXAMPLE, HISTORY_EXAMPLE
 from ingestion.api.trade_fields import MAX_TRADES, CorrectedTrade
@@ -54,8 +54,8 @@ class CorrectedFields(BaseModel):
 
     supplier_name: Text | None = None
     invoice_number: Text | None = None
-    issue_date: date | None = None
-    due_date: date | None = None
+    issue_date: PaperDay | None = None
+    due_date: PaperDay | None = None
     currency: Currency | None = None
     total_gross: Amount | None = None
     total_net: Amount | None = None

@@ -1,12 +1,12 @@
 """Trades as a review gives them."""
 
-from datetime import date
 from decimal import Decimal
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 from stdnum import isin as stdnum_isin
 
+from ingestion.api.day_fields import PaperDay
 from ingestion.domain.trade import Direction, Trade
 
 MAX_TRADES = 1000
@@ -39,9 +39,9 @@ class CorrectedTrade(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     direction: Direction | None = None
-    trade_date: date | None = None
+    trade_date: PaperDay | None = None
     trade_time: Annotated[str, StringConstraints(pattern=r"^[0-2]\d:[0-5]\d(:[0-5]\d)?$")] | None = None
-    settlement_date: date | None = None
+    settlement_date: PaperDay | None = None
     quantity: TradeQuantity | None = None
     price: TradeNumber | None = None
     isin: ISIN | None = None

@@ -1,7 +1,9 @@
 """What a person decides about a document that was read, and what the document is from then on."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
+from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
@@ -21,6 +23,9 @@ _NO_READER = "review"
 # What the page says beside the XML, a language model beside the rules, earlier documents beside the account: settled
 # by a decision.
 _NOT_FIELDS = frozenset({"page_values", "model_values", "template_values", TEMPLATE_EVIDENCE, KNOWN_IBANS})
+
+# Nobody gives more time to pay; a due date beyond it has a wrong digit in its year.
+_LONGEST_TERM = timedelta(days=5 * 366)
 
 # The account may be another one than a person sees who looks at the page.
 _DOUBTS_OF_ACCOUNT = frozenset({ReviewReason.IBAN_NOT_ON_PAGE, ReviewReason.TEXT_NOT_VISIBLE})
@@ -116,18 +121,20 @@ def _correct(review: Review, current: DocumentOutcome, profile: Profile, read: M
     """The rules of routing judge the corrected fields too: a slip of the hand does not complete a document."""
     document_type = _choose_document_type(review, current, profile)
     former = {name: value for name, value in (current.extraction or {}).items() if name not in _NOT_FIELDS}
-    slip: ReviewReason | None = None
+    # What a former correction left in review nobody has accepted: the next one, of another field, does not either.
+    accepted = [read, former] if current.status is ResultStatus.COMPLETED else [read]
     if profile is Profile.CONTRACT_NOTE:
         given, changes = _correct_trades(review, former, read)
-        if has_slip_of_hand(given["trades"], (change.field for change in changes)):
-            slip = ReviewReason.TOTALS_DO_NOT_ADD_UP
+        has_slip = has_slip_of_hand(given["trades"], [trade for fields in accepted for trade in _list_trades(fields)])
     else:
         given, changes = _correct_invoice(review, former, read)
+        has_slip = _has_slip_in_amount_due(given, accepted)
     if document_type != current.document_type:
         changes.append(FieldChange("document_type", read.get("document_type"), current.document_type, document_type))
     if not changes:
         raise ReviewRefused("The document says this already: confirm it where that is what you mean.")
     reader = current.reader or _NO_READER
+    slip = ReviewReason.TOTALS_DO_NOT_ADD_UP if has_slip else None
     extraction = Extraction(document_type, given, current.confidence or 0.0, reader, review_reason=slip)
     routed = route_extraction(_keep_account_doubt(extraction, review, current))
     outcome = replace(routed, confidence=current.confidence, archive_path=current.archive_path)
@@ -169,13 +176,47 @@ def _choose_document_type(review: Review, current: DocumentOutcome, profile: Pro
 def _correct_invoice(
     review: Review, former: Mapping[str, Any], read: Mapping[str, Any]
 ) -> tuple[dict[str, Any], list[FieldChange]]:
-    given = Invoice.from_json({**Invoice().to_json(), **former, **review.fields}).to_json()
+    invoice = Invoice.from_json({**Invoice().to_json(), **former, **review.fields})
+    _require_order_of_days(invoice, review)
+    given = invoice.to_json()
     changes = [
         FieldChange(name, read.get(name), former.get(name), given[name])
         for name in sorted(review.fields)
         if given[name] != former.get(name)
     ]
     return given, changes
+
+
+def _require_order_of_days(invoice: Invoice, review: Review) -> None:
+    """
+    Raises:
+        ReviewRefused: a day was given, and the two are in the wrong order or years apart: a digit is wrong.
+    """
+    issued, due = invoice.issue_date, invoice.due_date
+    if issued is None or due is None or not {"issue_date", "due_date"} & review.fields.keys():
+        return
+    if not timedelta(0) <= due - issued <= _LONGEST_TERM:
+        raise ReviewRefused(
+            f"The due date {due} is before the issue date {issued}, or over five years after it: give the one that is"
+            " wrong, or an empty due_date where the paper says so."
+        )
+
+
+def _has_slip_in_amount_due(given: Mapping[str, Any], accepted: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether more is due than the total, by amounts that were neither read nor completed so."""
+    invoice = Invoice.from_json(given)
+    total, due = invoice.total_gross, invoice.amount_due
+    if total is None or due is None or any(_list_payable(given) == _list_payable(fields) for fields in accepted):
+        return False
+    return not min(total, Decimal(0)) <= due <= max(total, Decimal(0))
+
+
+def _list_payable(fields: Mapping[str, Any]) -> tuple[Any, ...]:
+    return fields.get("total_gross"), fields.get("amount_due")
+
+
+def _list_trades(fields: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return write_trades(fields.get("trades") or [])
 
 
 def _correct_trades(

@@ -1,11 +1,11 @@
 """The trades of a document as a person corrects them, and the evidence of what was changed."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ingestion.domain.trade import TRADE_FIELDS, Trade, read_stored_trade
 
-_MULTIPLIED = frozenset({"quantity", "price", "gross_amount", "foreign_gross_amount"})
+_MULTIPLIED = ("quantity", "price", "gross_amount", "foreign_gross_amount")
 
 
 class TradeChange(NamedTuple):
@@ -44,14 +44,20 @@ def _get_trade(trades: Sequence[Mapping[str, Any]], place: int) -> Mapping[str, 
     return trades[place] if place < len(trades) else None
 
 
-def has_slip_of_hand(trades: Sequence[Mapping[str, Any]], changes: Iterable[str]) -> bool:
-    """Whether a trade whose numbers were given (`trades.0.price`, or `trades.0` as a whole) does not multiply.
+def has_slip_of_hand(trades: Sequence[Mapping[str, Any]], accepted: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a trade with numbers that none of `accepted` has does not multiply.
 
-    Of the others a reader has said how sure it was: an option's quantity is of contracts, say.
+    Of those that were read a reader has said how sure it was, of those that were completed a person or the rules: an
+    option's quantity is of contracts, say.
     """
-    steps = [change.split(".") for change in changes]
-    places = {int(step[1]) for step in steps if len(step) == 2 or step[2] in _MULTIPLIED}
-    return any(place < len(trades) and Trade.from_json(trades[place]).multiplies() is False for place in places)
+    known = {_list_multiplied(trade) for trade in accepted}
+    return any(
+        _list_multiplied(trade) not in known and Trade.from_json(trade).multiplies() is False for trade in trades
+    )
+
+
+def _list_multiplied(trade: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple(trade.get(name) for name in _MULTIPLIED)
 
 
 def write_trades(given: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -25,6 +25,8 @@ def test_every_field_of_a_trade_can_be_corrected() -> None:
         {"quantity": "-5"},
         {"direction": "hold"},
         {"trade_date": "1.4.2026"},
+        {"trade_date": "1926-04-01"},
+        {"settlement_date": "2206-04-01"},
         {"trade_time": "9 o'clock"},
         {"currency": "euro"},
         {"wkn": "8404\n00"},

@@ -80,6 +80,31 @@ def test_a_correction_with_a_slip_stays_in_review() -> None:
     assert outcome.extraction["total_gross"] == "191.00"
 
 
+@pytest.mark.parametrize("due", ["99999.00", "-5.00"])
+def test_more_due_than_the_total_completes_no_invoice_until_it_is_confirmed(due: str) -> None:
+    whole = {**FIELDS, "total_gross": "119.00"}
+    doubtful = replace(DOUBTFUL, extraction={**whole, "invoice_number": None})
+
+    def correct(current: DocumentOutcome, **given: Any) -> DocumentOutcome:
+        return decide(build_review(ReviewAction.CORRECT, **given), current, profile=Profile.INVOICE, read=whole).outcome
+
+    slip = correct(doubtful, amount_due=due)
+    assert slip.reason is ReviewReason.TOTALS_DO_NOT_ADD_UP
+    assert correct(slip, invoice_number="7").reason is ReviewReason.TOTALS_DO_NOT_ADD_UP
+    confirmed = decide(build_review(ReviewAction.CONFIRM), slip, profile=Profile.INVOICE, read=whole).outcome
+    assert correct(confirmed, invoice_number="7").status is ResultStatus.COMPLETED
+    assert correct(slip, amount_due="19.00", invoice_number="7").status is ResultStatus.COMPLETED
+
+
+@pytest.mark.parametrize(
+    "given", [{"due_date": "2025-05-01"}, {"due_date": "2062-05-01"}, {"issue_date": "2026-05-02"}]
+)
+def test_days_of_an_invoice_in_the_wrong_order_or_years_apart_are_refused(given: dict[str, str]) -> None:
+    doubtful = replace(DOUBTFUL, extraction={**FIELDS, "due_date": "2026-05-01"})
+    with pytest.raises(ReviewRefused, match="give the one that is wrong"):
+        decide(build_review(ReviewAction.CORRECT, **given), doubtful, profile=Profile.INVOICE, read=FIELDS)
+
+
 @pytest.mark.parametrize(
     ("reason", "beside"),
     [
@@ -175,6 +200,20 @@ def test_a_slip_in_what_is_multiplied_completes_no_note(changed: dict[str, Any])
     expected = None if "gross_amount" in changed else ReviewReason.TOTALS_DO_NOT_ADD_UP
     assert outcome.reason is expected
     assert correct_trades(build_trade(**changed), current=UNREAD).outcome.reason is expected
+
+
+def test_a_slip_in_a_quantity_is_not_forgotten_with_the_correction_of_another_field() -> None:
+    note = replace(NOTE, extraction={"trades": [build_trade().to_json()]})
+    slip = build_trade(quantity=Decimal(1))
+    doubtful = correct_trades(slip, current=note).outcome
+    review = build_review(ReviewAction.CORRECT, trades=[replace(slip, account="12 34").to_json()])
+
+    def correct_account(current: DocumentOutcome) -> DocumentOutcome:
+        return decide(review, current, profile=Profile.CONTRACT_NOTE, read=note.extraction).outcome
+
+    assert correct_account(doubtful).reason is ReviewReason.TOTALS_DO_NOT_ADD_UP
+    confirmed = decide(build_review(ReviewAction.CONFIRM), doubtful, profile=Profile.CONTRACT_NOTE, read=None).outcome
+    assert correct_account(confirmed).status is ResultStatus.COMPLETED
 
 
 def test_another_field_of_an_option_is_corrected_though_its_contracts_do_not_multiply() -> None:

@@ -1,0 +1,20 @@
+"""Days as a person or a program types them: a slip in the year is refused, since nothing else compares with it."""
+
+from datetime import UTC, date, datetime
+from typing import Annotated
+
+from pydantic import AfterValidator
+
+_FIRST_DAY = date(1970, 1, 1)
+# A paper is dated a little ahead at most; more than that is a wrong digit.
+_YEARS_AHEAD = 5
+
+
+def _require_day_of_paper(day: date) -> date:
+    last = date(datetime.now(UTC).year + _YEARS_AHEAD, 12, 31)
+    if not _FIRST_DAY <= day <= last:
+        raise ValueError(f"a day from {_FIRST_DAY} to {last} is needed")
+    return day
+
+
+PaperDay = Annotated[date, AfterValidator(_require_day_of_paper)]
