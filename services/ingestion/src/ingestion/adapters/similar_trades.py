@@ -3,12 +3,12 @@
 import asyncio
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ingestion.domain.ledger_entry import LedgerEntry
 from ingestion.domain.trade import read_stored_trade
-from ingestion.domain.trade_ledger import MAX_COMPARED, TradeJudgement, judge_trades
+from ingestion.domain.trade_ledger import MAX_COMPARED, TradeJudgement, TradeState, judge_trades
 from ingestion.domain.trade_matching import find_reference
 from mailroom_common.postgres import DatabaseSession
 
@@ -39,7 +39,8 @@ _LIST_LATER = """
 # number, as `find_reference` has them. One number may be that of many: of a savings plan, say.
 _REFERENCE = "upper(regexp_replace(left(fields ->> 'reference', 200), '[^A-Za-z0-9]', '', 'g'))"
 _LIST_NAMED = f"""
-    select distinct linked.match_key from unnest($2::text[], $3::boolean[]) as wanted(reference, is_cancellation)
+    select distinct wanted.reference, wanted.is_cancellation, linked.match_key
+    from unnest($2::text[], $3::boolean[]) as wanted(reference, is_cancellation)
     cross join lateral (
         select match_key from ingestion.trade
         where tenant_id = $1 and {_REFERENCE} = wanted.reference and trade.is_cancellation = wanted.is_cancellation
@@ -51,6 +52,13 @@ _LIST_DECIDED = """
     select distinct match_key from ingestion.trade
     where tenant_id = $1 and (trade_id = any($2) or (trade_id = any($3) and is_cancellation))
 """
+_COUNT_SIMILAR = """
+    select wanted.match_key, (
+        select count(*) from (select from ingestion.trade
+                              where trade.tenant_id = $1 and trade.match_key = wanted.match_key limit $3) as counted
+    ) as trades
+    from unnest($2::text[]) as wanted(match_key)
+"""
 LIST_DECISIONS = """
     select trade_id, other_trade_id, decision from ingestion.trade_decision
     where trade_id = any($1) or other_trade_id = any($1) order by entry_id
@@ -58,6 +66,7 @@ LIST_DECISIONS = """
 _MAX_SIMILAR_READ = 2 * MAX_COMPARED  # or one of them would count beside another that was not read
 _MAX_JUDGED = 50
 _MAX_LINKED_KEYS = 50  # beside those that are judged
+_MAX_LINKED_READ = 2 * _MAX_SIMILAR_READ  # trades of these keys: all are judged under the lock of the ledger
 _MAX_NAMED = 200  # trades of one number
 
 
@@ -67,6 +76,13 @@ class SimilarTrades:
 
     keys: set[str]
     entries: list[LedgerEntry]
+    former: dict[str, TradeJudgement] = field(default_factory=dict)  # as they were judged before
+
+    def list_unread_counterparts(self) -> dict[str, str]:
+        """Of each trade that was judged with one that is not among these: that one's id."""
+        known = {entry.trade_id for entry in self.entries}
+        found = {trade_id: former.cancelled_by or former.cancels for trade_id, former in self.former.items()}
+        return {trade_id: other for trade_id, other in found.items() if other is not None and other not in known}
 
 
 async def read_similar_trades(
@@ -81,33 +97,62 @@ async def read_similar_trades(
     are not in the ledger yet."""
     similar = SimilarTrades(set(), [])
     wanted = set(match_keys)
-    limit = len(wanted) + _MAX_LINKED_KEYS
-    while wanted and len(similar.keys) < limit:
+    limit, left = len(wanted) + _MAX_LINKED_KEYS, _MAX_LINKED_READ
+    while wanted:
         similar.keys |= wanted
         rows = await _list_similar_rows(conn, tenant_id, wanted, document_id)
         decisions = await conn.fetch(LIST_DECISIONS, [row["trade_id"] for row in rows])
         same, distinct = read_decisions(decisions)
         entries = [_read_entry(row, same, distinct) for row in rows]
         similar.entries += entries
-        linked = await _list_linked_keys(conn, tenant_id, [*entries, *beside]) - similar.keys
-        wanted = set(sorted(linked)[: limit - len(similar.keys)])
+        similar.former |= {row["trade_id"]: _read_judgement(row) for row in rows}
+        links, decided = await _list_linked_keys(conn, tenant_id, [*entries, *beside])
+        # What the document itself names is never left for what others name.
+        own = {entry.trade_id for entry in entries if entry.document_id == document_id}
+        own |= {entry.trade_id for entry in beside}
+        nearest = set[str]().union(decided, *(links.get(trade_id, ()) for trade_id in own)) - similar.keys
+        further = set[str]().union(*links.values()) - similar.keys - nearest
+        ordered = [*sorted(nearest), *sorted(further)][: limit - len(similar.keys)]
+        wanted, left = await _choose_keys(conn, tenant_id, ordered, left)
     return similar
 
 
-async def _list_linked_keys(conn: DatabaseSession, tenant_id: str, entries: Sequence[LedgerEntry]) -> set[str]:
+async def _choose_keys(
+    conn: DatabaseSession, tenant_id: str, ordered: Sequence[str], left: int
+) -> tuple[set[str], int]:
+    """As many as have no more trades than are left to be read, and how many are left then."""
+    chosen: set[str] = set()
+    rows = await conn.fetch(_COUNT_SIMILAR, tenant_id, ordered, _MAX_SIMILAR_READ) if ordered else []
+    counts = {row["match_key"]: row["trades"] for row in rows}
+    for key in ordered:
+        if counts[key] <= left:
+            chosen.add(key)
+            left -= counts[key]
+    return chosen, left
+
+
+async def _list_linked_keys(
+    conn: DatabaseSession, tenant_id: str, entries: Sequence[LedgerEntry]
+) -> tuple[dict[str, set[str]], set[str]]:
+    """Of each trade the keys that its number leads to, and the keys that decisions lead to."""
     named = {
-        (reference, not entry.trade.is_cancellation)
+        entry.trade_id: (reference, not entry.trade.is_cancellation)
         for entry in entries
         if (reference := find_reference(entry.trade)) is not None
     }
-    columns = [reference for reference, _ in named], [is_cancellation for _, is_cancellation in named]
-    rows = await conn.fetch(_LIST_NAMED, tenant_id, *columns, _MAX_NAMED) if named else []
+    pairs = sorted(set(named.values()))
+    columns = [reference for reference, _ in pairs], [is_cancellation for _, is_cancellation in pairs]
+    found: dict[tuple[str, bool], set[str]] = {}
+    for row in await conn.fetch(_LIST_NAMED, tenant_id, *columns, _MAX_NAMED) if pairs else []:
+        found.setdefault((row["reference"], row["is_cancellation"]), set()).add(row["match_key"])
     decided: dict[bool, set[str]] = {True: set(), False: set()}
     for entry in entries:
         decided[entry.trade.is_cancellation] |= entry.same_as | entry.distinct_from
+    rows = []
     if any(decided.values()):
-        rows += await conn.fetch(_LIST_DECIDED, tenant_id, list(decided[True]), list(decided[False]))
-    return {row["match_key"] for row in rows}
+        rows = await conn.fetch(_LIST_DECIDED, tenant_id, list(decided[True]), list(decided[False]))
+    links = {trade_id: found[pair] for trade_id, pair in named.items() if pair in found}
+    return links, {row["match_key"] for row in rows}
 
 
 async def judge_entries(entries: Sequence[LedgerEntry]) -> dict[str, TradeJudgement]:
@@ -154,3 +199,7 @@ def _read_entry(row: Any, same: Mapping[str, set[str]], distinct: Mapping[str, s
         same_as=frozenset(same.get(row["trade_id"], ())),
         distinct_from=frozenset(distinct.get(row["trade_id"], ())),
     )
+
+
+def _read_judgement(row: Any) -> TradeJudgement:
+    return TradeJudgement(TradeState(row["state"]), row["duplicate_of"], row["cancelled_by"], row["cancels"])

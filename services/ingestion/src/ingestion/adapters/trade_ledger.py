@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
-from ingestion.adapters.similar_trades import judge_entries, read_similar_trades
+from ingestion.adapters.similar_trades import SimilarTrades, judge_entries, read_similar_trades
 from ingestion.domain.trade import Trade, read_stored_trade
 from ingestion.domain.trade_ledger import (
     TradeJudgement,
@@ -72,6 +72,7 @@ _REQUEST_MATCHING = """
         where waiting.tenant_id = $1 and waiting.direction = wanted.direction
           and waiting.instrument_key = wanted.instrument_key)
 """
+_LIST_PRESENT = "select trade_id from ingestion.trade where tenant_id = $1 and trade_id = any($2)"
 _STATE_COLUMNS = ("trade_id", "state", "duplicate_of", "cancelled_by")
 _LIST_STATES = """
     select position, trade_id, state, duplicate_of, cancelled_by from ingestion.trade where document_id = $1
@@ -89,7 +90,8 @@ async def record_trades(conn: DatabaseSession, document: Any) -> None:
         return
     await lock_ledger(conn, document["tenant_id"])
     # What the former ones took back may have nothing to do with the new ones.
-    former = await read_similar_trades(conn, document["tenant_id"], {row["match_key"] for row in known})
+    known_keys = {row["match_key"] for row in known}
+    former = await read_similar_trades(conn, document["tenant_id"], known_keys, document["document_id"])
     ids = align_trades([(row["trade_id"], read_stored_trade(row["fields"])) for row in known], trades)
     if gone := [row["trade_id"] for row in known if row["trade_id"] not in set(ids)]:
         await conn.execute(_DELETE, gone)
@@ -114,6 +116,7 @@ async def judge_similar_trades(
     published by this transaction anyway."""
     similar = await read_similar_trades(conn, tenant_id, match_keys, current_document_id)
     judged = await judge_entries(similar.entries)
+    judged |= await _list_kept_judgements(conn, tenant_id, similar, judged)
     if not judged:
         return
     changed = await conn.fetch(_WRITE_JUDGEMENTS, *_build_columns(judged))
@@ -123,6 +126,28 @@ async def judge_similar_trades(
     if others := sorted({row["document_id"] for row in changed} - {current_document_id}):
         await conn.execute(_REQUEST_ANNOUNCEMENTS, tenant_id, others)
         await conn.execute("select pg_notify($1, '')", Channel.TRADES_CHANGED.value)
+
+
+async def _list_kept_judgements(
+    conn: DatabaseSession, tenant_id: str, similar: SimilarTrades, judged: Mapping[str, TradeJudgement]
+) -> dict[str, TradeJudgement]:
+    """Of very many trades that numbers bring together not all are read: what one of the others takes back, as long as
+    that is in the ledger, does not count again meanwhile."""
+    unread = similar.list_unread_counterparts()
+    rows = await conn.fetch(_LIST_PRESENT, tenant_id, list(unread.values())) if unread else []
+    present = {row["trade_id"] for row in rows}
+    kept: dict[str, TradeJudgement] = {}
+    for trade_id, other in unread.items():
+        if other not in present:
+            continue
+        former, now = similar.former[trade_id], judged[trade_id]
+        if now.state is TradeState.CANCELLATION_UNMATCHED:
+            kept[trade_id] = former
+        elif now.state is TradeState.COUNTED:
+            is_sure = former.state is TradeState.CANCELLED
+            state = TradeState.CANCELLED if is_sure else TradeState.POSSIBLY_CANCELLED
+            kept[trade_id] = TradeJudgement(state, cancelled_by=other)
+    return kept
 
 
 async def request_matching(

@@ -34,6 +34,7 @@ _DECIDE = """
 """
 _RAISE_VERSION = "update ingestion.trade set version = version + 1, updated_at = clock_timestamp() where trade_id = $1"
 _MARK_DECIDED = "update ingestion.trade set is_decided = true where trade_id = any($1) and not is_decided"
+_LIST_KEYS = "select distinct match_key from ingestion.trade where tenant_id = $1 and trade_id = any($2)"
 
 _SEQ_BITS = 63
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -134,7 +135,8 @@ class PgTradeLedger:
                 )
             await conn.execute(_MARK_DECIDED, [trade_id, *others])
             await conn.execute(_RAISE_VERSION, trade_id)
-            await judge_similar_trades(conn, tenant_id, [row["match_key"]])
+            keys = await conn.fetch(_LIST_KEYS, tenant_id, [trade_id, *others])
+            await judge_similar_trades(conn, tenant_id, [key["match_key"] for key in keys])
             return True
 
 

@@ -8,8 +8,9 @@ from itertools import accumulate, islice, permutations
 
 from ingestion.domain.invoice import InvoiceLine, LineAmounts
 from ingestion.domain.transcript import TextCell, TextLine
-from ingestion.extract import labels, values
-from ingestion.extract.totals import InvoiceTotals, list_labelled_ends
+from ingestion.extract import change_labels, labels, values
+from ingestion.extract.labelled_amounts import list_labelled_ends
+from ingestion.extract.totals import InvoiceTotals
 
 _CENT = Decimal("0.02")
 # Each table is read to the end of the document, and each two numbers of a row are multiplied.
@@ -53,8 +54,8 @@ class _Row:
 
 def find_invoice_lines(page: Sequence[TextLine], totals: InvoiceTotals) -> FoundLines:
     """The positions and whether they are net or gross; none at all when their amounts make neither total."""
-    changes = list_labelled_ends(page, labels.CHARGE)
-    changes += [-abs(amount) for amount in list_labelled_ends(page, labels.DISCOUNT)]
+    changes = list_labelled_ends(page, change_labels.CHARGE)
+    changes += [-abs(amount) for amount in list_labelled_ends(page, change_labels.DISCOUNT)]
     heads = (index for index, line in enumerate(page) if _is_table_head(line))
     for index in islice(heads, _MAX_TABLES):
         rows = list(_read_rows(page[index + 1 :]))
@@ -173,7 +174,7 @@ def _find_change(line: TextLine, last: _Row | None) -> Decimal | None:
     if labels.NET_OF_POSITION.search(line.cells[0].text):
         return amount - last.ending
     is_percent = any("%" in cell.text for cell in line.cells)
-    if labels.DISCOUNT.search(line.cells[0].text) and is_percent and amount < 0 and len(line.cells) > 2:
+    if change_labels.DISCOUNT.search(line.cells[0].text) and is_percent and amount < 0 and len(line.cells) > 2:
         return last.change + amount
     return None
 

@@ -119,7 +119,17 @@ _HOW_OFTEN = (
     r"|pierwsze|drugie|ostateczne|przedsądowe|první|druhá|poslední|předžalobní|første|anden|sista|andra)"
 )
 # As a headline: an invoice may say `Reminder: …`, and tell what a reminder costs.
-REMINDER_HEADLINE = re.compile(rf"^\W*(?:{_HOW_OFTEN}\s{{1,3}}){{0,2}}{_DUNNING}\b[^:]{{0,70}}$", re.IGNORECASE)
+REMINDER_BEGINNING = re.compile(rf"^\W*(?:{_HOW_OFTEN}\s{{1,3}}){{0,2}}{_DUNNING}\b", re.IGNORECASE)
+REMINDER_HEADLINE = re.compile(rf"{REMINDER_BEGINNING.pattern}[^:]{{0,70}}$", re.IGNORECASE)
+# What else a title of a reminder says, in words of three letters and more: its day, whose it is and of which invoice.
+WORD_OF_REMINDER = re.compile(
+    r"(?:vom|von|dated|van|del|dnia|dne|fra|for|pour|für|zum|zur|voor|til|till|our|your|unsere[rn]?|ihre[rn]?|notre|votre|onze|uw"
+    r"|customer|kunden?\w{0,8}|klant\w{0,8}|client\w{0,2}|konto\w{0,8}|account|number|nummer|num[eé]ro|número|mahn\w{0,12}|stufe"
+    r"|\w{0,12}rechnung\w{0,8}|invoices?|factures?|factuu?r\w{0,8}|facturas?|fatture?|fattura|faturas?|faktu\w{0,12}"
+    r"|payments?|paiements?|règlement|pagamento|pago|betaling\w{0,2}|płatności|zapłaty|zahlung\w{0,2}"
+    r"|overdue|unpaid|open|offene[rn]?|fällige[rn]?|impayée?s?|insolut[ei]|scadut[ei]|vencid[ao]s?|onbetaalde?|obetalda?|nieopłacon\w{1,3}|neuhrazen\w{1,3})",
+    re.IGNORECASE,
+)
 # What is asked for because an invoice was not paid in time, as a row with its amount.
 DELAY_FEE = match_any(
     r"^\W*(?:late\s+(?:payment\s+)?(?:fee|charge|interest)|reminder\s+fee|interest\s+on\s+arrears|mahn(?:gebühr|kosten|spesen)\w{0,2}|verzugszins\w{0,2})\b",

@@ -274,36 +274,6 @@ AMOUNT_DUE = match_any(
     r"\blíquido\s+a\s+(?:percibir|pagar|receber)\b",
 )
 
-# What stands between net, tax and what is paid in the end. Of these the customer pays a part to the tax office ...
-WITHHELD = match_any(
-    r"\bretenci[óo]n\b|\bi\.?r\.?p\.?f\b|\britenuta\b|\breten[çc][ãa]o\b|\bwithh(?:eld|olding)\b|\bretenue\s+[àa]\s+la\s+source\b",
-    r"\b(?:quellen|abzug)steuer\b|\bbronheffing\b|\bkällskatt\b|\bkildeskat\b|\bpodatek\s+u\s+[źz]r[óo]d[łl]a\b",
-)
-# ... nobody pays a part, since coins are not that small ...
-ROUNDING = match_any(
-    r"\b(?:rundung\w{0,12}|rounding|arrondi|redondeo|arrotondamento|arredondamento|afronding|zaokr\w{3,9})\b",
-    r"\b(?:öres?|øre)?-?\s?(?:avr(?:undning)?|utj(?:ämning)?|afr(?:unding)?)\b",
-)
-# ... it comes on top of what was sold, or is taken off ...
-CHARGE = match_any(
-    r"\b(?:carriage|shipping|freight|postage|delivery)\b|\b(?:versand|fracht|transport|verpackungs)(?:kosten|pauschale)?\b|\bporto\b",
-    r"\bfrais\s+de\s+(?:port|livraison|transport)\b|\bverzendkosten\b|\bgastos\s+de\s+(?:envío|transporte)\b|\bportes\b",
-    r"\bspese\s+di\s+(?:trasporto|spedizione)\b|\bkoszty?\s+(?:wysyłki|dostawy|transportu)\b|\bdoprav(?:a|né)\b|\bfra[gk]t\b",
-)
-DISCOUNT = match_any(
-    r"\b(?:discount|rabatt?|nachlass|remise|ristourne|sconto|korting|descuento|desconto|sleva|dto\.?|opust)\b"
-)
-# ... or it was paid before.
-PREPAID = match_any(
-    r"\b(?:advance|deposit|pre-?paid|prepayment|payments?|paid|less\s+paid)\b",
-    # `Abschlag` alone is a discount as well.
-    r"\babschlags?(?:zahlung|rechnung)\w{0,4}\b|\b\d{1,2}\.\s?abschlag\b",
-    r"\b\w{0,12}(?:anzahlung|vorauszahlung|akonto|a-?conto)\w{0,12}\b|\b(?:bereits|schon)\s+(?:be|ge)zahlt\b",
-    r"\b(?:acomptes?|avances?|déjà\s+(?:versé|réglé|payé)e?)\b|\banticipos?\b|\b(?:entrega|pago)\s+a\s+cuenta\b",
-    r"\b(?:acconto|acconti|anticipo|già\s+(?:versato|pagato))\b|\b(?:voorschot|aanbetaling|reeds\s+betaald)\w{0,10}\b",
-    r"\b(?:adiantamento|já\s+pago|sinal)\b|\b(?:zaliczk\w{1,3}|zapłacono|wpłat\w)\b|\b(?:záloh\w|zaplaceno|uhrazeno)\b",
-    r"\b(?:forudbetal\w{1,4}|forudbetaling|betalt|förskott\w{0,8}|inbetalt)\b",
-)
 # A row of net, tax and gross that says only that it sums up.
 TOTAL_ROW = re.compile(
     r"^\W*(?:totale?|totals|totaux|totaal|gesamt|summe|razem|ogółem|suma|celkem|součet(?:\s+položek)?|i\s+alt|totalt|summa)\W*$",

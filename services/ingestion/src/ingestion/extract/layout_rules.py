@@ -22,7 +22,9 @@ from ingestion.extract.other_titles import (
     asks_for_nothing_new,
     begins_again_as_invoice,
     find_other_title,
+    is_vague_reminder,
     list_titles,
+    names_own_number,
 )
 from ingestion.extract.page_head import limit_to_head
 from ingestion.extract.payee_numbers import find_iban, find_vat_id
@@ -71,8 +73,12 @@ def is_invoice(transcript: Transcript) -> bool:
         return False
     titles = list(list_titles(limit_to_head(page)))
     is_named = any(map(labels.OWN_INVOICE.match, titles))
-    if (other := find_other_title(page)) is not None:
-        return is_named or begins_again_as_invoice(page) or (other is not OtherTitle.PROFORMA and _asks_for_tax(page))
+    other = find_other_title(page)
+    is_certain = other is not None and not (other is OtherTitle.REMINDER and is_vague_reminder(page))
+    if is_certain:
+        if is_named or begins_again_as_invoice(page):
+            return True
+        return names_own_number(page) if other is OtherTitle.PROFORMA else _asks_for_tax(page)
     if any(map(labels.NO_INVOICE_TITLE.match, titles)) and not any(map(labels.HEADLINE.match, titles)):
         return is_named or any(labels.INVOICE_NUMBER.search(line.text) for line in page)
     has_word = any(labels.INVOICE_WORD.search(line.text) for line in page)

@@ -13,6 +13,13 @@ from ingestion.extract import kind_words, labels, values
 from ingestion.extract.page_head import limit_to_head
 
 _BARE_PROFORMA = re.compile(r"^\W*pr[oó][\s-]?forma\W*$", re.IGNORECASE)
+# The pro-forma invoice that an invoice follows was paid, or is named as what it is of.
+_SETTLED = labels.match_any(
+    r"\b(?:paid|settled|received|bezahlt|beglichen|erhalten|gemäß|laut|zu[rm]?|payée?|réglée?|acquittée?|pagad[oa]|pagat[oa]|saldat[oa]|paga|betaald|voldaan)\b",
+    r"\b(?:opłacon\w|zapłacon\w|uhrazen\w|zaplacen\w|betalt|betald)\b",
+)
+_OWN_NUMBER = re.compile(rf"{labels.HEADLINE.pattern}(\w[\w/.-]{{0,30}}\d[\w/.-]{{0,30}}|\d)(?!\w)", re.IGNORECASE)
+_PROFORMA_NUMBER = re.compile(r"\W*p(?:rof?|fr?|f|i)\b|\W*p(?:f|ro)", re.IGNORECASE)
 _LINES_OF_HEAD = 15  # of a further page: an invoice that begins there says so here
 _CELLS_OF_TITLE = 3  # a line with more of them is a table's
 
@@ -32,7 +39,9 @@ def find_other_title(page: Sequence[TextLine]) -> OtherTitle | None:
     titles = list(list_titles(head))
     # What is named first: an invoice may refer to the pro-forma invoice that it follows.
     first = next((text for text in titles if labels.HEADLINE.match(text) or labels.PROFORMA_TITLE.match(text)), "")
-    if labels.PROFORMA_TITLE.match(first) and not any(map(labels.BARE_DOCUMENT.match, titles)):
+    if labels.PROFORMA_TITLE.match(first) and not (
+        any(map(labels.BARE_DOCUMENT.match, titles)) or (_SETTLED.search(first) and names_own_number(page))
+    ):
         return OtherTitle.PROFORMA
     if _has_proforma_below_title(head):
         return OtherTitle.PROFORMA
@@ -46,6 +55,30 @@ def find_other_title(page: Sequence[TextLine]) -> OtherTitle | None:
         any(word.search(line.text) for line in page) for word in (labels.OPEN_ITEMS, labels.INVOICE_WORD)
     )
     return OtherTitle.STATEMENT if is_open else None
+
+
+def names_own_number(page: Sequence[TextLine]) -> bool:
+    """Whether an invoice's number stands anywhere that is not that of the pro-forma invoice."""
+    texts = [cell.text for line in page if len(line.cells) <= _CELLS_OF_TITLE for cell in line.cells]
+    proforma = "".join(text for text in texts if labels.PROFORMA_TITLE.match(text))
+    numbers = (
+        match[1] for text in texts if (match := _OWN_NUMBER.match(text)) and not labels.PROFORMA_TITLE.match(text)
+    )
+    return any(not _PROFORMA_NUMBER.match(number) and number not in proforma for number in numbers)
+
+
+def is_vague_reminder(page: Sequence[TextLine]) -> bool:
+    """Whether only the beginning of a title is that of a reminder: `Friendly reminder to all our customers`, `Rappel de
+    votre commande`. It may stand over an invoice."""
+    titles = list(_list_reminder_titles(page[: max(12, len(page) // 3)]))
+    return bool(titles) and not any(map(_is_whole_title, titles))
+
+
+def _is_whole_title(text: str) -> bool:
+    if (headline := kind_words.REMINDER_BEGINNING.match(text)) is None:
+        return True  # the subject of a letter
+    words = re.findall(r"[^\W\d_]{3,}", text[headline.end() :])
+    return all(kind_words.WORD_OF_REMINDER.fullmatch(word) or word.lower() in values.MONTH_NAMES for word in words)
 
 
 def _has_proforma_below_title(head: Sequence[TextLine]) -> bool:
@@ -84,19 +117,22 @@ def begins_again_as_invoice(page: Sequence[TextLine]) -> bool:
 
 
 def _is_reminder(head: Sequence[TextLine]) -> bool:
-    """Whether it calls itself a reminder before it names an invoice."""
+    return any(True for _ in _list_reminder_titles(head))
+
+
+def _list_reminder_titles(head: Sequence[TextLine]) -> Iterator[str]:
+    """Where it calls itself a reminder before it names an invoice."""
     for line in head:
         is_position = any(values.is_money(values.mask_dates(cell.text)) for cell in line.cells)
         for cell in line.cells:
             if labels.HEADLINE.match(cell.text):
-                return False
+                return
             if is_position:
                 continue  # `1. Reminder service plan renewal   120.00`
             if labels.COMPANY.search(cell.text):
                 continue  # `Inkasso Nord GmbH`
             if kind_words.REMINDER_HEADLINE.match(cell.text) or kind_words.REMINDER_SUBJECT.match(cell.text):
-                return True
-    return False
+                yield cell.text
 
 
 def list_titles(lines: Sequence[TextLine]) -> Iterator[str]:

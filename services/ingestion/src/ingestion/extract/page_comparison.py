@@ -5,6 +5,7 @@ Whoever sends an invoice writes both; who wants another account to be paid write
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from typing import Any
@@ -18,6 +19,7 @@ from ingestion.extract.other_titles import asks_for_nothing_new, begins_again_as
 from ingestion.extract.payee_numbers import list_read_lines
 from ingestion.extract.supplier_comparison import list_tax_ids, may_name_supplier, prints_tax_id
 from ingestion.extract.tax_ids import compare_tax_ids
+from ingestion.extract.totals import find_totals
 
 # A page of these cannot be held against anything.
 _PAGE_IS_NOT_SHOWN = frozenset({ReviewReason.NO_TEXT_LAYER, ReviewReason.TEXT_GARBLED, ReviewReason.FORM_NOT_READ})
@@ -54,12 +56,20 @@ def find_contradictions(invoice: Invoice, transcript: Transcript) -> dict[str, A
     """The fields of the XML that the page contradicts, with what the page seems to say (null: another value, unclear
     which). What a page does not print at all cannot be compared."""
     page = limit_lines(transcript)
-    printed = read_invoice(transcript)[0]
+    printed = _read_printed(transcript, page)
     names = dict.fromkeys(
         [*_list_missing_values(invoice, transcript, page, printed), *_list_other_values(invoice, printed)]
     )
     seen = printed.to_json()
     return {name: seen[name] if seen[name] != invoice.to_json()[name] else None for name in names}
+
+
+def _read_printed(transcript: Transcript, page: Sequence[TextLine]) -> Invoice:
+    """With a total that the page's own amounts speak against: an XML has to know it all the same."""
+    printed = read_invoice(transcript)[0]
+    if printed.total_gross is not None or asks_for_nothing_new(page):
+        return printed
+    return replace(printed, total_gross=find_totals(page, printed.currency).doubtful)
 
 
 def is_another_kind(document_type: str, transcript: Transcript) -> bool:

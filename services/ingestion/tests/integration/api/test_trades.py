@@ -413,6 +413,24 @@ def corrected(field: str, value: Any) -> DocumentOutcome:
     return outcome_of(made, taking, status=ResultStatus.NEEDS_REVIEW)
 
 
+@pytest.mark.parametrize(("limit", "value"), [("_MAX_LINKED_KEYS", 1), ("_MAX_LINKED_READ", 4)])
+async def test_what_was_taken_back_stays_so_where_not_all_that_numbers_lead_to_is_judged(
+    site: Ingestion, monkeypatch: pytest.MonkeyPatch, limit: str, value: int
+) -> None:
+    """Of a quantity and a day that thousands of trades have more are corrected than are judged at once."""
+    monkeypatch.setattr(similar_trades, limit, value)
+    isins = ("DE0008404005", "US0378331005", "DE0007164600")
+    for place, isin in enumerate(isins):
+        note = replace(NOTE, isin=isin, reference=f"R-200{place}")
+        made = replace(note, quantity=Decimal(20 + place), reference=f"K-200{place}")
+        taking = replace(made, reference=note.reference, is_cancellation=True, price=None, settled_amount=None)
+        await finish(site, f"note {place}", outcome_of(note))
+        await finish(site, f"corrected {place}", outcome_of(made, taking))
+    await finish(site, "another", outcome_of(replace(NOTE, isin="DE0005140008", reference="R-3000")))
+    rows = await site.pool.fetch("select state, count(*) from ingestion.trade group by state")
+    assert {row["state"]: row["count"] for row in rows} == {"cancelled": 3, "cancellation": 3, "counted": 4}
+
+
 async def review(api: httpx.AsyncClient, document: str, body: dict[str, Any]) -> None:
     seen = {"If-Match": (await api.get(f"/documents/{document}")).headers["etag"]}
     answer = await api.post(f"/documents/{document}/review", json=body, headers=seen)

@@ -40,7 +40,7 @@ def test_what_a_delay_costs_is_asked_for_by_no_invoice() -> None:
     rows = ["Kowal Sp. z o.o.", "Faktura nr   Kwota", "FV 77/03/2026   4 920,00 zł", "Odsetki ustawowe   88,12 zł"]
     total = "Razem do zapłaty: 5 008,12 zł"
     assert read_invoice(Transcript.from_rows(["Kowal", "Pismo", "", *rows[2:], total]))[0].total_gross is None
-    assert read_invoice(Transcript.from_rows(["Faktura nr 7/2026", *rows[2:], total]))[0].total_gross is not None
+    assert read_invoice(Transcript.from_rows(["Faktura nr 7/2026", *rows[2:], total]))[0].amount_due is not None
 
 
 def test_a_row_of_a_statement_names_an_invoice_and_is_no_title() -> None:
@@ -156,3 +156,32 @@ def test_a_lawyers_notice_is_no_bill() -> None:
     totals = [read_invoice(Transcript.from_rows([row.format(word) for row in rows]))[0] for word in ("", "Avviso di ")]
     assert [invoice.total_gross is None for invoice in totals] == [False, True]
     assert totals[0].invoice_number == "17"
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Rappel de votre commande W-2210",
+        "Friendly reminder to all our customers about the holidays",
+        "Herinnering aan uw afspraak van 12 mei",
+        "Recordatorio de pago con tarjeta en tienda",
+        "Zahlungserinnerung per SMS in unserer App",
+        "Påminnelse om våra öppettider",
+    ],
+)
+def test_what_only_begins_as_a_reminder_does_may_stand_over_an_invoice(sentence: str) -> None:
+    rows = ["Example Works", sentence, "Invoice no. 17", "Painting   120.00", "Total   120.00 €"]
+    assert is_invoice(Transcript.from_rows(rows))
+    # Nor does it make an invoice of what names none.
+    assert not is_invoice(Transcript.from_rows(["Example Works", sentence, "Welcome"]))
+
+
+def test_a_pro_forma_invoice_that_was_paid_stands_over_the_invoice_itself() -> None:
+    rows = ["Muster GmbH", "Proforma-Rechnung Nr. 12 vom 3. Mai bezahlt", "Rechnung Nr. 117", *TOTALS]
+    assert is_invoice(Transcript.from_rows(rows))
+    assert str(read_invoice(Transcript.from_rows(rows))[0].total_gross) == "120.00"
+    # Where it is not said what it is to the invoice, a person sees to it.
+    rows[1] = "Proforma-Rechnung Nr. 12"
+    assert is_invoice(Transcript.from_rows(rows))
+    assert read_invoice(Transcript.from_rows(rows))[0].total_gross is None
+    assert not is_invoice(Transcript.from_rows([row for row in rows if row != "Rechnung Nr. 117"]))

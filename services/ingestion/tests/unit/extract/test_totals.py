@@ -45,7 +45,7 @@ Netto        MwSt-Betrag     Gesamtbetrag
             "Summe ohne USt.   403,55\nAbschlag   -21,55\nSteuerbetrag in   EUR   76,67\nBruttosumme   480,22",
             totals("480.22", "403.55", "76.67"),
         ),
-        ("Abschlag   -21,55\nBruttosumme   480,22", totals("480.22")),
+        ("Rabatt   -21,55\nBruttosumme   480,22", totals("480.22")),
         # no tax
         ("Tax   $0.00\nTotal   $4.11", totals("4.11", "4.11", "0.00")),
         # a total alone, a total said twice among others, and totals that contradict each other
@@ -217,7 +217,8 @@ def test_the_rows_of_rates_are_added_up_where_they_make_the_total() -> None:
 
 
 def test_the_row_of_one_rate_is_no_total_where_the_page_has_a_larger_one() -> None:
-    assert read(RATES.format(total="21 000,00")) == totals("21000.00", due="21000.00")
+    found = read(RATES.format(total="21 000,00"))
+    assert (found.gross, found.due) in {(Decimal(21000), Decimal(21000)), (None, Decimal(21000))}
 
 
 @pytest.mark.parametrize(

@@ -192,3 +192,27 @@ def test_the_time_of_a_trade_has_not_the_day_of_another_column() -> None:
     text = ENGLISH.replace("Settlement date: 19/01/2026", "Trade time Settlement date\n08:13:35 19/01/2026")
     assert read_only(text)["trade_date"] == "2026-01-15"
     assert read(text).confidence >= 0.9
+
+
+@pytest.mark.parametrize(
+    ("place", "trade_date"),
+    [
+        ("Member of FINRA and SIPC", "2026-02-09"),
+        ("New York", "2026-02-09"),
+        ("London. Authorised by the Financial Conduct Authority", None),  # which sells American shares as well
+        ("Dublin. Regulated by the Central Bank of Ireland", None),
+        ("Account currency EUR", None),
+    ],
+)
+def test_dollars_do_not_tell_the_order_of_day_and_month_where_the_note_is_not_of_america(
+    place: str, trade_date: str | None
+) -> None:
+    note = ENGLISH.replace("€", "$").replace("15 Jan 2026 08:13:35", "02/09/2026").replace("19/01/2026", "02/10/2026")
+    assert read_only(f"{note}\n{place}").get("trade_date") == trade_date
+
+
+def test_a_settlement_on_the_same_day_of_another_month_leaves_the_day_of_the_trade_uncertain() -> None:
+    note = ENGLISH.replace("€", "$").replace("15 Jan 2026 08:13:35", "02/09/2026")
+    for settled, is_certain in (("02/10/2026", True), ("03/09/2026", False), ("04/09/2026", False)):
+        (found,) = read(note.replace("19/01/2026", settled)).trades
+        assert found.is_date_certain is is_certain
