@@ -8,7 +8,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstrai
 
 from ingestion.api.cursors import decode_cursor, encode_cursor
 from ingestion.api.document_filter import require_known_reason
-from ingestion.api.documents import not_found
+from ingestion.api.documents import DocumentId, not_found
 from ingestion.ports.documents import DocumentCatalog
 from ingestion.ports.intake import RereadFilter, Rereads
 from mailroom_common.api_requests import refuse_unknown_parameters, require_range
@@ -84,9 +84,9 @@ def build_reprocess_router(catalog: DocumentCatalog, rereads: Rereads, keys: API
         )
 
     @router.post("/documents/{document_id}/reprocess", status_code=202, summary="Read one document again")
-    async def reprocess_document(document_id: str, caller: operator) -> dict[str, Any]:
-        found = await rereads.request_document(caller.tenant_id, document_id, f"api-{uuid4()}")
-        document = await catalog.find_document(caller.tenant_id, document_id) if found else None
+    async def reprocess_document(document_id: DocumentId, caller: operator) -> dict[str, Any]:
+        found = await rereads.request_document(caller.tenant_id, str(document_id), f"api-{uuid4()}")
+        document = await catalog.find_document(caller.tenant_id, str(document_id)) if found else None
         if document is None:
             raise not_found()
         return document

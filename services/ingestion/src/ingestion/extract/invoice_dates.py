@@ -7,6 +7,7 @@ from datetime import date
 
 from ingestion.domain.transcript import TextCell, TextLine
 from ingestion.extract import kind_words, labels, values
+from ingestion.extract.date_order import may_write_day_first
 from ingestion.extract.page_head import limit_to_head
 from ingestion.extract.part_payments import is_part_payment
 from ingestion.extract.value_places import find_first_parsed, list_texts_beside
@@ -27,6 +28,8 @@ def determine_day_first(page: Sequence[TextLine], currency: str | None) -> bool 
         return True
     if currency != "USD" and any(next(values.find_ibans(line.text), None) for line in page):
         return True  # an account as Europe numbers them
+    if currency == "USD" and may_write_day_first(text):
+        return None
     return {"USD": False, "GBP": True, "CHF": True, "PLN": True, "AUD": True, "DKK": True, "CZK": True}.get(
         currency or ""
     )

@@ -117,6 +117,11 @@ async def test_what_is_to_be_read_again_is_refused_alike(
     assert (answer.status_code, at, accepted in said) == (422, ["body", name], True), said
 
 
+async def test_the_beginning_of_an_id_is_refused_and_named_not_unknown(api: httpx.AsyncClient) -> None:
+    answer = await api.post("/documents/6b2b7a0e/reprocess")
+    assert (answer.status_code, "a UUID is needed" in answer.json()["detail"]) == (400, True)
+
+
 @pytest.mark.parametrize(
     "right",
     [

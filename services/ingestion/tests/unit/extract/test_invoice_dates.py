@@ -42,7 +42,7 @@ def test_where_accounts_have_an_iban_the_day_stands_first() -> None:
     rows = ["Invoice 17", "Invoice/Tax Date   03/04/2026", "Total   EUR 12.00"]
     assert dates(*rows)[0] == "None"
     assert dates(*rows, "IBAN DE89 3704 0044 0532 0130 00")[0] == "2026-04-03"
-    assert dates(*rows[:2], "Total   USD 12.00", "IBAN DE89 3704 0044 0532 0130 00")[0] == "2026-03-04"
+    assert dates(*rows[:2], "Total   USD 12.00", "IBAN DE89 3704 0044 0532 0130 00")[0] == "None"
 
 
 def test_words_behind_a_label_belong_to_it() -> None:
@@ -179,6 +179,20 @@ def test_a_line_may_say_until_when_to_pay_in_many_words(row: str) -> None:
 )
 def test_days_that_payment_is_counted_from_are_no_due_date(row: str) -> None:
     assert dates("Invoice 17", "Invoice date: 2026-03-30", row)[1] == "None"
+
+
+@pytest.mark.parametrize(
+    ("place", "issued"),
+    [
+        ("Muster Inc, Boston MA", "2026-02-09"),
+        ("Muster Ltd, Dublin, Ireland", None),  # which writes in dollars to customers in America
+        ("VAT GB123456782", None),
+        ("IBAN DE89370400440532013000", None),
+    ],
+)
+def test_dollars_tell_the_order_of_day_and_month_only_of_an_american_supplier(place: str, issued: str | None) -> None:
+    rows = ("Invoice 7", "Invoice date: 02/09/2026", place, "Total $12.00")
+    assert dates(*rows)[0] == str(issued)
 
 
 def test_a_day_of_issue_that_days_are_counted_from_is_not_what_follows_it() -> None:

@@ -10,9 +10,11 @@ from decimal import Decimal
 from itertools import product
 
 from ingestion.domain.trade import Direction
+from ingestion.extract.labels import match_any
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import LabelPlace, ReadLine, find_label_places
 from ingestion.extract.trades.numbers import CURRENCIES, Number, compute_rounding
+from ingestion.extract.trades.section_words import find_currency as find_section_currency
 
 _CENT = Decimal("0.02")
 _LEAST = Decimal("0.01")
@@ -36,6 +38,13 @@ _COSTS = frozenset({Label.FEE, Label.TAX})
 _CODE = re.compile(r"\b[A-Z]{3}\b")
 _SIGNS = {"€": "EUR", "£": "GBP", "$": "USD"}
 _SIGN = re.compile(r"(?<![A-Z])[€£$]")
+# Of a column of days: when it was ordered, booked or falls due. Beside it, which day is that of the trade is not known.
+_OTHER_DAY = match_any(
+    r"(?:order|entry|instruction|posting|booking|record|ex)[-\s]?(?:date|day)|date\s+(?:ordered|entered|posted|booked)|maturity|expir(?:y|ation|es)",
+    r"(?:auftrags?|order|buchungs?)-?(?:datum|tag|eingang)|f[äa]llig(?:keit)?|laufzeit|verfall(?:s?(?:tag|datum))?|ex-?tag",
+    r"date\s+(?:de\s+|d['’])(?:l['’])?(?:ordre|comptabilisation|op[ée]ration\s+comptable)|[ée]ch[ée]ance|fecha\s+(?:de\s+(?:la\s+)?)?(?:orden|contable)|vencimiento",
+    r"data\s+(?:dell?['’]\s?|di\s+|da\s+|de\s+|do\s+)?(?:ordine|ordem|contabile|lan[çc]amento)|scadenza|vencimento|(?:opdracht|order|boekings?|verval)\s?datum",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +87,14 @@ class RowColumns:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """`rows` by the index of their line; `with_costs` are all lines below a head that names costs, and `currencies`
-    what the head above a line names."""
+    """`rows` by the index of their line; `with_costs` are all lines below a head that names costs, `currencies` what
+    the head above a line names, and `with_other_days` those with two days below a head that names another than the
+    trade's and the settlement's."""
 
     rows: Mapping[int, RowColumns]
     with_costs: frozenset[int]
     currencies: Mapping[int, frozenset[str]]
+    with_other_days: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,23 +102,32 @@ class _Head:
     columns: tuple[tuple[Label, str | None], ...]
     has_costs: bool
     currencies: frozenset[str]
+    has_other_day: bool
 
 
 def find_columns(lines: Sequence[ReadLine]) -> Columns:
     rows: dict[int, RowColumns] = {}
     with_costs: set[int] = set()
+    with_other_days: set[int] = set()
     currencies: dict[int, frozenset[str]] = {}
     head: _Head | None = None
+    section: frozenset[str] = frozenset()
     distance = 0
     for position, line in enumerate(lines):
         distance += 1
         if (found := _read_head(lines, position, head if distance <= _MAX_HEAD else None)) is not None:
             head, distance = found, 0
+        if (of_section := find_section_currency(line.text)) is not None:
+            section = frozenset({of_section})
+        if section and line.numbers:
+            currencies[line.index] = section
         if head is None or not line.numbers or distance > _MAX_ROWS:
             continue
         if head.has_costs:
             with_costs.add(line.index)
-        currencies[line.index] = head.currencies
+        if head.has_other_day and len(line.dates) > 1:
+            with_other_days.add(line.index)
+        currencies[line.index] = head.currencies or section
         if head.columns and len(line.numbers) >= len(head.columns):
             # The name of a security, which stands in front, may have numbers too.
             numbers = line.numbers[-len(head.columns) :]
@@ -116,7 +136,7 @@ def find_columns(lines: Sequence[ReadLine]) -> Columns:
                     (label, currency, number) for (label, currency), number in zip(head.columns, numbers, strict=True)
                 )
             )
-    return Columns(rows, frozenset(with_costs), currencies)
+    return Columns(rows, frozenset(with_costs), currencies, frozenset(with_other_days))
 
 
 def _read_head(lines: Sequence[ReadLine], position: int, above: _Head | None) -> _Head | None:
@@ -134,17 +154,20 @@ def _read_head(lines: Sequence[ReadLine], position: int, above: _Head | None) ->
     named = [place.label for place in line.labels if place.label in _COLUMNS]
     if above is not None and above.columns and named:
         has_costs = above.has_costs or any(label in _COSTS for label in named)
-        return _Head((), has_costs, above.currencies | _list_currencies(line.text))
+        has_other_day = above.has_other_day or _OTHER_DAY.search(line.text) is not None
+        return _Head((), has_costs, above.currencies | _list_currencies(line.text), has_other_day)
     currencies = _list_currencies(line.text)
     is_row_of_cells = len(line.source.cells) >= _MIN_HEADS and len(named) > 1
     if len(named) >= _MIN_HEADS or (is_row_of_cells and currencies):
-        return _Head((), any(label in _COSTS for label in named), currencies)
+        has_other_day = _OTHER_DAY.search(line.text) is not None
+        return _Head((), any(label in _COSTS for label in named), currencies, has_other_day)
     return None
 
 
 def _build_head(columns: Sequence[tuple[Label, str | None]], part: Sequence[ReadLine]) -> _Head:
     currencies = frozenset(currency for line in part for currency in _list_currencies(line.text))
-    return _Head(tuple(columns), any(label in _COSTS for label, _ in columns), currencies)
+    has_other_day = _OTHER_DAY.search(_merge_cells(part)) is not None
+    return _Head(tuple(columns), any(label in _COSTS for label, _ in columns), currencies, has_other_day)
 
 
 def _are_one_head(part: Sequence[ReadLine]) -> bool:

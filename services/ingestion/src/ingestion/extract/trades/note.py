@@ -14,6 +14,7 @@ from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.trade import ACTIVITY_STATEMENT, CONTRACT_NOTE
 from ingestion.domain.transcript import TextLine, Transcript
 from ingestion.extract import kind_words, values
+from ingestion.extract.date_order import may_write_day_first
 from ingestion.extract.document_kind import (
     BANK_KINDS,
     DocumentKind,
@@ -407,7 +408,7 @@ def _determine_day_first(page: Sequence[TextLine]) -> bool | None:
     if _DAY_FIRST_LANGUAGE.search(text):
         return True
     if re.search(r"\b(?:usa|united states|finra|sipc|sec|new york)\b|\$", text):
-        return False
+        return None if may_write_day_first(text) else False
     return True if re.search(r"\b(?:fca|gbp|united kingdom|london|england|ireland|australia|eur)\b|£|€", text) else None
 
 

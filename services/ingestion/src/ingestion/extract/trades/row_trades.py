@@ -26,6 +26,7 @@ from ingestion.extract.trades.rows import (
     find_product_rows,
     list_rows_like,
 )
+from ingestion.extract.trades.section_words import find_currency
 from ingestion.extract.trades.sections import list_lines_without_trades
 from ingestion.extract.trades.security import ISIN, find_isin, list_isins
 from ingestion.extract.trades.side_and_dates import find_direction, is_cancellation
@@ -37,7 +38,6 @@ _MAX_ROW = 200  # letters
 _MIN_HEADS = 3  # labels of a table's head
 _MAX_SECTION = 40  # rows between the head of a section and one of its own
 _SYMBOL = re.compile(r"([A-Z][A-Z0-9.]{0,5})\s")
-_SECTION = re.compile(r"(?:[^\W\d_]{2,20}\s){0,2}([A-Z]{3})")
 _ZERO = Decimal("0.00")
 
 
@@ -190,7 +190,8 @@ def _read_row(
         is_settlement_proven=is_settlement_proven,
         is_date_certain=days.are_alone
         and (names_day or days.settled is not None)
-        and not _has_settlement_day(row, lines),
+        and not _has_settlement_day(row, lines)
+        and row.line.index not in shared.columns.with_other_days,
         is_direction_certain=side.is_certain,
     )
 
@@ -260,11 +261,12 @@ def _find_row_ticker(row: ProductRow) -> str | None:
 
 
 def _find_section_currency(row: ProductRow, lines: Sequence[ReadLine]) -> str | None:
-    """Of the nearest line above that is a currency, or a few words and a currency: `Stocks USD`."""
+    """Of the nearest line above that is a currency, or a heading and a currency: `Stocks USD`. A name may end with one
+    too: `Emerging Markets USD`."""
     position = row.line.index - lines[0].index
     for line in reversed(lines[max(0, position - _MAX_SECTION) : position]):
-        if (match := _SECTION.fullmatch(line.text)) and match[1] in CURRENCIES:
-            return match[1]
+        if (currency := find_currency(line.text)) is not None:
+            return currency
     return None
 
 

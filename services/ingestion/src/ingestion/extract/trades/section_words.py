@@ -2,6 +2,8 @@
 
 import re
 
+from ingestion.extract.trades.numbers import CURRENCIES
+
 _WHOSE = (
     r"(?:your|cash|other|ihre|vos|sus|sue|suoi|uw|seus|suas|les|los|las|le|gli|i|os|as|de|die|securities|wertpapier)\s"
 )
@@ -76,6 +78,17 @@ WITH_TRADES = _match_heading(
     r"transacciones|operaciones|[óo]rdenes\sejecutadas|movimientos|operazioni|movimenti|ordini\seseguiti",
     r"transacties|orders|uitgevoerde\sorders|mutaties|transa[çc][õo]es|opera[çc][õo]es|movimentos|neg[óo]cios|ordens\sexecutadas",
 )
+# Of a heading below a section without trades that is more than these: its rows are no part of that section.
+NAMES_TRADES = re.compile(
+    rf"\b(?:{_BOUGHT}|{_SOLD}|trades|transactions|executions|executed|completed|savings?\splans?|transaktionen|gesch[äa]fte|ausf[üu]hrungen|ausgef[üu]hrte|(?:fonds)?spar(?:plan|pl[äa]ne)\w{{0,14}}"
+    r"|n[ée]gociations|ex[ée]cut[ée]e?s|transacciones|operaciones|ejecutad[oa]s|operazioni|eseguit[ei]|transacties|uitgevoerde?|transa[çc][õo]es|opera[çc][õo]es|neg[óo]cios|executad[oa]s)\b",
+    re.IGNORECASE,
+)
+# Said of such a heading: not all of its rows were done.
+NOT_DONE = re.compile(
+    rf"\b(?:{_OPEN}|{_OFFEN}|en\s(?:cours|attente)|non\s(?:ex[ée]cut[ée]e?s|eseguit[ei])|pendientes|abiertas|no\sejecutadas|in\scorso|pendenti|openstaande|lopende|niet\suitgevoerde|pendentes|abertas|n[ãa]o\sexecutadas)\b",
+    re.IGNORECASE,
+)
 # Parts of a section, of whichever kind that is.
 KINDS_OF_SECURITIES = _match_heading(
     r"stocks?|equit(?:y|ies)|shares|bonds|fixed\sincome|(?:mutual\s|investment\s)?funds|etfs?|etcs?|options|futures|warrants|certificates|structured\sproducts|derivatives|cfds?|crypto(?:currenc(?:y|ies))?|forex|fx|commodities|equity\sand\sindex\soptions",
@@ -87,3 +100,11 @@ KINDS_OF_SECURITIES = _match_heading(
     r"a[çc][õo]es|obriga[çc][õo]es|fundos(?:\sde\sinvestimento)?|op[çc][õo]es|derivados|moedas",
 )
 CURRENCY = re.compile(r"\W{0,3}[A-Z]{3}\W{0,3}")
+_CODE = re.compile(r"(?<![^\W_])[A-Z]{3}(?![^\W_])")
+
+
+def find_currency(heading: str) -> str | None:
+    """What a heading names at its end as the currency of its rows: `USD`, `Stocks USD`, `Trades in USD`."""
+    if not any(pattern.fullmatch(heading) for pattern in (CURRENCY, KINDS_OF_SECURITIES, WITH_TRADES)):
+        return None
+    return next((code for code in reversed(_CODE.findall(heading)) if code in CURRENCIES), None)

@@ -32,7 +32,7 @@ class SectionKind(Enum):
     TRADES = auto()
     NO_TRADES = auto()
     ORDERS = auto()  # that were not executed, or not yet
-    TAKEN_BACK = auto()  # trades that were cancelled
+    TAKEN_BACK = auto()  # trades that were cancelled, or some that were not done yet
     DOUBTED = auto()  # its heading speaks of income or costs, among other words
 
 
@@ -68,8 +68,14 @@ def list_lines_without_trades(lines: Sequence[ReadLine]) -> frozenset[int]:
         for line, section in zip(lines, find_sections(lines), strict=True)
         if section.kind is SectionKind.ORDERS
         or (section.kind is SectionKind.NO_TRADES and not _says_trade(line))
-        or (bool(line.dates) and books_something_else(line) and LIKE_TRADE.search(line.text) is None)
+        or (_is_other_booking(line, section) and LIKE_TRADE.search(line.text) is None)
     )
+
+
+def _is_other_booking(line: ReadLine, section: Section) -> bool:
+    """Below a heading of purchases a row may begin with the name of a security: `Dividend Growth Fund`."""
+    may_be_name = section.direction is not None and "\t" not in line.text
+    return bool(line.dates) and not may_be_name and books_something_else(line)
 
 
 def _says_trade(line: ReadLine) -> bool:
@@ -94,7 +100,13 @@ def _read_heading(lines: Sequence[ReadLine], position: int, section: Section) ->
         return Section(SectionKind.TRADES, _find_side(text))
     if words.NAMES_INCOME.search(text) is not None and _stands_above_rows(lines, position):
         return Section(SectionKind.DOUBTED)
-    return _UNKNOWN if has_head or section.direction is not None else section
+    names_trades = words.NAMES_TRADES.search(text) is not None
+    if names_trades and words.NOT_DONE.search(text) is not None:
+        return section if section.kind is SectionKind.ORDERS else Section(SectionKind.TAKEN_BACK)
+    if has_head or section.direction is not None:
+        return _UNKNOWN
+    is_without = section.kind in (SectionKind.ORDERS, SectionKind.NO_TRADES)
+    return Section(SectionKind.DOUBTED) if is_without and names_trades else section
 
 
 def _find_side(text: str) -> Direction | None:

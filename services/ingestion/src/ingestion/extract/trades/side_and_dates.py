@@ -25,6 +25,7 @@ _USUAL_SETTLEMENT = timedelta(days=10)
 _TRADED_AND_SETTLED = 2
 _USUAL_DAYS = 2  # on which exchanges are open, between a trade and its settlement
 _FRIDAY = 4
+_MONTHS = 12  # of a year: a larger number is that of a day
 _LINES_TO_TIME = 2
 
 
@@ -74,9 +75,9 @@ def find_trade_date(lines: Sequence[ReadLine], year: int | None) -> tuple[date |
         traded_on = labelled[0][0]
         # Of two days that the note calls so, `Trade date` and `Execution date`, either may be meant.
         is_one = all(found == traded_on or _is_time_of_table(line, place) for found, line, place in labelled)
-        # Nothing is settled before it was traded: then one of the two dates is another one.
         is_one = is_one and all(found == traded_on for found in _list_days_of_glued_labels(lines))
-        return traded_on, is_one and all(found >= traded_on for found in _list_settlement_dates(lines))
+        # Nothing is settled before it was traded: then one of the two dates is another one.
+        return traded_on, is_one and all(_may_settle(traded_on, found) for found in _list_settlement_dates(lines))
     for line in lines:
         if len(line.text) > _MAX_PROSE or not (match := labels.DIRECTION.search(line.text)):
             continue
@@ -98,6 +99,12 @@ def find_trade_date(lines: Sequence[ReadLine], year: int | None) -> tuple[date |
             return _build_date(year, int(written[2]), int(written[1])), True
     in_row = _find_date_of_quantity(lines)
     return (in_row, True) if in_row is not None else _choose_other_date(lines)
+
+
+def _may_settle(traded_on: date, settled_on: date) -> bool:
+    """Not before, nor on the same day of another month: then day and month are read the wrong way round."""
+    is_other_month = traded_on.day == settled_on.day and traded_on != settled_on
+    return traded_on <= settled_on and not (is_other_month and settled_on.day <= _MONTHS)
 
 
 def _is_time_of_table(line: ReadLine, place: LabelPlace) -> bool:

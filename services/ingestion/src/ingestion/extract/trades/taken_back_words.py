@@ -63,7 +63,7 @@ TAKES_BACK_NUMBER = _match_number(f"{CANCELS}|{IN_PLACE_OF}")
 IN_PLACE_OF_NUMBER = _match_number(IN_PLACE_OF)
 
 _INVALID = (
-    r"gegenstandslos|hinf[äa]llig|ung[üu]ltig|aufgehoben|ersetzt|korrigiert|berichtigt|void(?:ed)?|superseded|replaced|withdrawn|corrected|amended|invalid|null"
+    r"gegenstandslos|hinf[äa]llig|ung[üu]ltig|verlier(?:t|en)\s+(?:damit\s+|hiermit\s+)?ihre\s+g[üu]ltigkeit|zu\s+vernichten|aufgehoben|ersetzt|korrigiert|berichtigt|void(?:ed)?|superseded|replaced|withdrawn|corrected|amended|invalid|null"
     r"|remplac[ée]e?|caduque|caduc|sans\s+(?:objet|effet)|rectifi[ée]e?|corrig[ée]e?|nulle?|sostituit[oa]|rettificat[oa]|corrett[oa]|null[oa]|priv[oa]\s+di\s+(?:effetto|validit[àa])"
     r"|sustituid[oa]|reemplazad[oa]|rectificad[oa]|corregid[oa]|sin\s+efecto|nul[oa]|vervallen|vervalt|vervangen|ongeldig|gecorrigeerd|verbeterd|substitu[íi]d[oa]|retificad[oa]|corrigid[oa]|sem\s+efeito|erstattet|ugyldig"
 )
@@ -76,7 +76,7 @@ NUMBER_TAKEN_BACK = re.compile(rf"{_SAID_OF_NUMBER}\b{_GAP}{{0,60}}?\b(?i:{_TAKE
 NUMBER_REPLACED = re.compile(rf"{_SAID_OF_NUMBER}\b{_GAP}{{0,60}}?\b(?i:{_INVALID})\b")
 
 _BOTH_DONE = re.compile(
-    r"\b(?:stornier\w{1,4}\s+und\s+(?:\w+\s+){0,2}neu\s+(?:abgerechnet|erstellt|ausgestellt)|cancell?ed\s+and\s+(?:re-?\w{4,8}|replaced)|annul(?:ée?|ee)\s+et\s+(?:remplac(?:ée?|ee)|r[ée]{1,2}mis)"
+    r"\b(?:stornier\w{1,4}\s+und\s+(?:\w+\s+){0,2}neu\s+(?:abgerechnet|erstellt|ausgestellt)|cancell?ed\s+and\s+(?:re-?\w{4,8}|replaced)|(?:cancel|cxl)\s?(?:/|&|and)\s?(?:correct(?:ion)?|re-?book(?:ing)?|replace|amend)|annul(?:ée?|ee)\s+et\s+(?:remplac(?:ée?|ee)|r[ée]{1,2}mis)"
     r"|anulad[oa]\s+[ye]\s+(?:sustituid|substitu[íi]d|reemitid)[oa]|annullat[oa]\s+e\s+(?:sostituit|riemess)[oa]|geannuleerd\s+en\s+(?:vervangen|opnieuw))\b",
     re.IGNORECASE,
 )
@@ -91,6 +91,12 @@ _ACTIVE = re.compile(
 )
 _PASSIVE = re.compile(
     rf"(?:\b{_EARLIER}\s+{NOTE}\b|\b{NOTE}\s+(?:{_EARLIER}\b|{_DATED})){_GAP}{{0,60}}?\b(?:{_INVALID})\b", re.IGNORECASE
+)
+# `Please disregard our previous note`.
+_DISREGARD = re.compile(
+    rf"\b(?:disregard|ignore|discard|destroy|vernichten\s+sie|ignorieren\s+sie|(?:ne\s+(?:pas\s+tenir|tenez\s+pas)|(?:no|non|n[ãa]o)\s+(?:tener|tenga|tenere|tenga|ter|tenha))\s+(?:compte|en\s+cuenta|conto|em\s+conta)"
+    rf"|(?:hacer|haga)\s+caso\s+omiso|ignorar|ignorare|ignorer|negeren|desconsider(?:e|ar))\s+{_THE}{{0,4}}(?:{_EARLIER}\s+{NOTE}\b|{NOTE}\s+(?:\w{{2,10}}\s+){{0,4}}?(?:{_EARLIER}\b|{_DATED}|(?:on|am|le|el|il|op|em)\s\d))",
+    re.IGNORECASE,
 )
 # In front of the verb: nothing, the note, or a word that stands for it.
 _SUBJECT = re.compile(
@@ -112,9 +118,9 @@ _NAMES_NOTE = re.compile(rf"\b(?:{CANCELS}|{IN_PLACE_OF})\b.*\b{NOTE}\b", re.IGN
 _SENTENCE_END = re.compile(r"[.;:!?](?=\s)")
 
 _CORRECTED = (
-    r"(?:korrigiert(?:e[rsn]?)?|berichtigt(?:e[rsn]?)?|ge[äa]ndert(?:e[rsn]?)?|korrektur(?:beleg|abrechnung|nota|mitteilung)?|berichtigung(?:s\w{4,12})?|neuabrechnung|neufassung|ersatz(?:abrechnung|beleg)|corrected|amended|revised|correction|amendment|replacement"
+    r"(?:korrigiert(?:e[rsn]?)?|berichtigt(?:e[rsn]?)?|ge[äa]ndert(?:e[rsn]?)?|(?:kurs|preis|mengen|betrags|geb[üu]hren)?korrektur(?:beleg|abrechnung|nota|mitteilung)?|re-?issued?|re-?book(?:ing|ed)?|neu(?:ausf[üu]hrung|ausstellung|ausgestellt)|berichtigung(?:s\w{4,12})?|neuabrechnung|neufassung|ersatz(?:abrechnung|beleg)|corrected|amended|revised|correction|amendment|replacement"
     r"|rectifi(?:ed|[ée]e?|cati(?:f|ve)|cation)|corrig[ée]e?|modificati(?:f|ve)|remplacement|rettific\w{1,5}|corrett[oa]|sostitutiv[oa]|rectificad[oa]|rectificativ[oa]|rectificaci[óo]n|corregid[oa]|correcci[óo]n|sustitutiv[oa]"
-    r"|gecorrigeerde?|correctie|verbeterde?|herziene?|vervangende?|rectificatie|retifica(?:d[oa]|tiv[oa]|[çc][ãa]o)|rectificativ[oa]|corrigid[oa]|corre[çc][ãa]o|substitutiv[oa]|korriger(?:et|ede|ing)|rettet|rettelse)"
+    r"|gecorrigeerde?|(?:koers|prijs)?correctie(?:nota|bericht)?|verbeterde?|herziene?|vervangende?|rectificatie|retifica(?:d[oa]|tiv[oa]|[çc][ãa]o)|rectificativ[oa]|corrigid[oa]|corre[çc][ãa]o|substitutiv[oa]|korriger(?:et|ede|ing)|rettet|rettelse)"
 )
 CORRECTED = re.compile(rf"\b{_CORRECTED}\b", re.IGNORECASE)
 _ENDS_CORRECTED = re.compile(rf"\b{_CORRECTED}\W*$", re.IGNORECASE)
@@ -122,9 +128,13 @@ _BESIDE = (
     rf"(?:{NOTE}|fassung|version[e]?|versi[óo]n|vers[ãa]o|versie|copy|copie|copia|c[óo]pia|kopie|exemplar|exemplaire"
     r"|ausfertigung|document|documento|dokument|der|die|zur?|of|the|de|di|du|la|van|da|vom|am|on|le|il|el|del|op)"
 )
+_BEFORE = (
+    rf"(?:{_BESIDE}|(?:trade\s+|note\s+)?status|stato|estado|statut|(?:versione?|fassung|versi[óo]n|vers[ãa]o|versie)\s\d|\d\.?"
+    r"|duplicad?[oa]?|duplikat|reprint|storn(?:o|ierung)|cancel(?:led|lation)?|cxl|annulation|und|and|et|y|e|en)"
+)
 # On a line of its own, above or below the title.
 _CORRECTED_ALONE = re.compile(
-    rf"^\W*(?:{_BESIDE}\s+){{0,2}}{_CORRECTED}(?:\W{{1,3}}{_BESIDE}\b){{0,3}}(?:\W{{1,3}}(?:n[ro]\b|n[°º])?\W{{0,3}}\w{{0,3}}\d[\w./-]{{0,20}})?\W*$",
+    rf"^\W*(?:{_BEFORE}\W{{1,3}}){{0,3}}{_CORRECTED}(?:\W{{1,3}}{_BESIDE}\b){{0,3}}(?:\W{{1,3}}(?:of|des|der|wegen|du|de\s+la|del|della|van|do|da)\s+(?:the\s+)?(?:\w{{3,20}}))?(?:\W{{1,3}}(?:n[ro]\b|n[°º])?\W{{0,3}}\w{{0,3}}\d[\w./-]{{0,20}})?\W*$",
     re.IGNORECASE,
 )
 
@@ -152,7 +162,7 @@ def says_in_place_of_earlier(text: str, below: str) -> bool:
     whole = f"{text} {below}"
     return any(
         match.start() < len(text) and _is_of_this_note(whole, match)
-        for pattern in (_BOTH_DONE, _BOTH, _ACTIVE, _PASSIVE)
+        for pattern in (_BOTH_DONE, _BOTH, _ACTIVE, _PASSIVE, _DISREGARD)
         for match in pattern.finditer(whole)
     )
 
@@ -163,7 +173,7 @@ def _is_of_this_note(whole: str, match: re.Match[str]) -> bool:
     subject, sentence = whole[begin : match.start()], whole[begin : end.start() if end else len(whole)]
     if _PERHAPS.search(sentence) or _OF_OTHERS.search(subject):
         return False
-    if match.re in (_BOTH_DONE, _PASSIVE):
+    if match.re in (_BOTH_DONE, _PASSIVE, _DISREGARD):
         return True
     is_plain = match.re is _ACTIVE and match["done"] is None
     if is_plain and (match["note"] or (match["earlier"] and not match["the"].strip())):

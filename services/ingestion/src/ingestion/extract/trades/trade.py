@@ -93,6 +93,7 @@ def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
     if direction is None:
         direction = infer_direction(lines, settlement)
     trade_date, is_date_certain = find_trade_date(lines, shared.year)
+    is_date_certain &= lines[0].index not in shared.columns.with_other_days
     trade_date = trade_date or shared.only_date
     takes_back = is_cancellation(lines) and find_replaced_note(lines) is None
     named = find_note_taken_back(lines) if takes_back else None

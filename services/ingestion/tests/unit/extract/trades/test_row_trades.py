@@ -276,3 +276,58 @@ def test_a_row_whose_total_its_costs_do_not_explain_is_settled_in_no_other_curre
     reading = read(TO_ACCOUNT.format(cost=cost, total=total))
     assert reading.trades[0].trade.foreign_currency is None
     assert reading.confidence < 0.9
+
+
+@pytest.mark.parametrize("title", ["Account statement", "Securities transactions"])
+@pytest.mark.parametrize(
+    ("heads", "is_certain"),
+    [
+        ("Trade date  Settlement date", True),
+        ("Date  Value date", True),
+        ("Order date  Trade date", False),
+        ("Auftragsdatum  Handelstag", False),
+        ("Date d'ordre  Date d'exécution", False),
+        ("Booking date  Value date", False),
+        ("Trade date  Maturity", False),
+    ],
+)
+def test_beside_the_day_of_an_order_or_a_booking_that_of_the_trade_is_not_certain(
+    heads: str, is_certain: bool, title: str
+) -> None:
+    text = f"""
+{title}
+{heads}  Side  Security  ISIN  Quantity  Price  Amount EUR
+01/09/2026  02/09/2026  Buy  Allianz SE  DE0008404005  10  205.00  2,050.00
+03/09/2026  04/09/2026  Buy  SAP SE  DE0007164600  10  105.00  1,050.00
+"""
+    assert [found.is_date_certain for found in read(text).trades] == [is_certain, is_certain]
+
+
+@pytest.mark.parametrize("day", [" Sep 2026", "/09/2026"])
+@pytest.mark.parametrize("heading", ["USD", "Stocks USD", "Trades in USD", "Transactions (USD)"])
+def test_a_row_below_a_heading_in_another_currency_is_not_in_that_of_the_account(heading: str, day: str) -> None:
+    text = f"""
+Account statement
+Account currency EUR
+Trades
+Trade date  Settlement date  Side  Security  ISIN  Quantity  Price  Amount
+02{day}  04{day}  Buy  Allianz SE  DE0008404005  10  205.00  2,050.00
+{heading}
+03{day}  05{day}  Sell  SAP SE  DE0007164600  10  105.00  1,050.00
+"""
+    own, other = (found.trade.currency for found in read(text).trades)
+    assert own in ("EUR", None)
+    assert other in ("USD", None)
+
+
+def test_a_name_that_ends_with_a_currency_is_no_heading_in_that_currency() -> None:
+    text = """
+Wertpapierabrechnung
+Käufe im September 2026
+Kontowährung EUR
+Handelstag  Wertpapier  ISIN  Stück  Kurs  Betrag
+02.09.2026  Vanguard FTSE  IE00B4L5Y983  10  205,00  2.050,00
+Emerging Markets USD
+03.09.2026  SAP SE  DE0007164600  10  105,00  1.050,00
+"""
+    assert {found.trade.currency for found in read(text).trades} == {"EUR"}

@@ -214,3 +214,52 @@ NVDA  2026-01-06  SELL  -10  149.20  1,492.00
 """
     assert [found.confidence >= 0.9 for found in read(text.format("")).trades] == [True, True]
     assert [found.confidence >= 0.9 for found in read(text.format("-")).trades] == [False, True]
+
+
+_PURCHASES = """
+Account statement
+Period 01/09/2026 - 30/09/2026
+{heading}
+Trade date{gap}Security{gap}ISIN{gap}Quantity{gap}Price{gap}Amount EUR
+02/09/2026{gap}Allianz SE{gap}DE0008404005{gap}10{gap}205.00{gap}2,050.00
+04/09/2026{gap}{name}{gap}DE0007164600{gap}10{gap}105.00{gap}1,050.00
+"""
+
+
+@pytest.mark.parametrize("name", ["Dividend Growth Fund", "Tax-managed Fund", "Merger Arbitrage ETF"])
+def test_a_purchase_of_a_security_that_is_called_as_another_booking_is_not_left_out(name: str) -> None:
+    found = read(_PURCHASES.format(heading="Purchases", gap=" ", name=name))
+    assert [reading.trade.isin for reading in found.trades] == ["DE0008404005", "DE0007164600"]
+    assert [reading.confidence >= 0.9 for reading in found.trades] == [True, False]
+
+
+_AFTER_OTHERS = """
+Account statement
+Account currency EUR
+Period 01/09/2026 - 30/09/2026
+{before}
+12/09/2026  14/09/2026  {side}Siemens AG  DE0007236101  10  105.00  1,050.00
+{heading}
+22/09/2026  24/09/2026  {side}BASF SE  DE000BASF111  10  50.00  500.00
+"""
+
+
+@pytest.mark.parametrize(
+    "heading", ["Completed transactions in funds", "Ausgeführte Aufträge in Fonds", "Operazioni eseguite su fondi"]
+)
+def test_trades_below_a_section_of_orders_are_read_though_their_heading_is_more_than_a_name(heading: str) -> None:
+    (only,) = read(_AFTER_OTHERS.format(before="Open orders", heading=heading, side="Buy  ")).trades
+    assert only.trade.isin == "DE000BASF111"
+
+
+@pytest.mark.parametrize("heading", ["Savings plan", "Fondssparplan Depot", "Purchases of ETFs by plan"])
+def test_a_statement_is_not_skipped_for_dividends_above_a_heading_of_trades(heading: str) -> None:
+    found = read(_AFTER_OTHERS.format(before="Dividends", heading=heading, side=""))
+    assert found.has_trades
+    assert found.confidence < 0.9
+
+
+@pytest.mark.parametrize("heading", ["Pending transactions", "Nicht ausgeführte Transaktionen", "Operazioni in corso"])
+def test_what_a_heading_calls_not_done_is_not_certain(heading: str) -> None:
+    text = _AFTER_OTHERS.format(before="Trades", heading=heading, side="Buy  ")
+    assert [found.confidence >= 0.9 for found in read(text).trades] == [True, False]

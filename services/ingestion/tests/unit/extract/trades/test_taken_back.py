@@ -182,3 +182,33 @@ def test_a_corrected_note_of_several_trades_is_a_doubt() -> None:
     several = f"{NUMBERED}{NUMBERED.replace('77310045', '77310046').replace('DE0008404005', 'DE0007164600')}"
     assert read(several).doubts == ()
     assert "corrected" in read(f"Korrektur\n{several}").doubts
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Reissued contract note",
+        "Re-issue",
+        "Status: Amended",
+        "Version 2 (amended)",
+        "Correction of price",
+        "Cancel and rebook",
+        "Cancel/Correct",
+        "Please disregard the contract note sent to you on 14 January 2026.",
+        "Please ignore our previous contract note.",
+        "Storno und Neuabrechnung",
+        "Stornierung und Neuausführung",
+        "Neuabrechnung wegen Kurskorrektur",
+        "Kurskorrektur",
+        "2. Ausfertigung - berichtigt",
+        "Unsere Abrechnung Nr. 4711 bitten wir zu vernichten.",
+        "Die Abrechnung vom 14.01.2026 verliert ihre Gültigkeit.",
+        "Merci de ne pas tenir compte de l'avis du 14/01/2026.",
+        "Duplicado corregido",
+        "Rectificación de la operación 4711",
+        "Correctienota",
+    ],
+)
+def test_a_note_that_says_in_other_words_that_it_is_another_one_never_counts_beside_it(line: str) -> None:
+    for text in (f"{line}\n{GERMAN.strip()}", f"{GERMAN.strip()}\n{line}"):
+        assert "corrected" in read(text).doubts
