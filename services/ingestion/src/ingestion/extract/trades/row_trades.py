@@ -229,11 +229,18 @@ def _find_amounts(
         return amounts, True
     sign = direction.sign_of_costs if direction is not None else Direction.BUY.sign_of_costs
     if direction is not None and (found := explain_converted_row(row.line.numbers, row.amount_number, sign)):
-        settled, value, cost = found
+        total, converted, charge = found
         return (
             RowAmounts(
-                *(row.quantity, row.price_number, row.price, value.value, cost, _ZERO, settled.value, settled),
-                currency=settled.currency,
+                row.quantity,
+                row.price_number,
+                row.price,
+                converted.value,
+                charge,
+                _ZERO,
+                total.value,
+                total,
+                currency=total.currency,
             ),
             True,
         )
