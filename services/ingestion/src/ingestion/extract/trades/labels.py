@@ -58,7 +58,7 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
     (
         Label.TRADE_DATE,
         (
-            r"ausf[üu]hrung(?:\s+\w{1,20}){0,3}\s+am\b|ausf[üu]hrung(?=\W{0,3}\d)|execution(?=\W{0,3}\d)|ex[ée]cution(?=\W{0,3}\d)|ejecuci[óo]n(?=\W{0,3}\d)|esecuzione(?=\W{0,3}\d)|uitvoering(?=\W{0,3}\d)|execu[çc][ãa]o(?=\W{0,3}\d)|(?:schluss|handels|ausf[üu]hrungs|gesch[äa]fts|abschluss|kauf|verkaufs|preis|transaktions)-?\s?(?:tag|datum)(?:\s*/\s*-?\s?(?:zeit|uhrzeit))?|(?:handels|ausf[üu]hrungs)-?\s?(?:uhr)?zeit(?:punkt)?|preisdatum|zeitpunkt\s+der\s+ausf[üu]hrung|ausgef[üu]hrt\s+am|(?:ausf[üu]hrung|abschluss)\s+(?:am|vom|per)|order-?ausf[üu]hrung\s+datum(?:\s*/\s*(?:uhr)?zeit)?|tag\s+des\s+gesch[äa]fts|datum\s+der\s+ausf[üu]hrung",
+            r"ausf[üu]hrung(?:\s+\w{1,20}){0,3}\s+am\b|ausf[üu]hrung(?=\W{0,3}\d)|execution(?=\W{0,3}\d)|ex[ée]cution(?=\W{0,3}\d)|ejecuci[óo]n(?=\W{0,3}\d)|esecuzione(?=\W{0,3}\d)|uitvoering(?:\s+op\b|(?=\W{0,3}\d))|execution\s+on\b|ex[ée]cution\s+le\b|ejecuci[óo]n\s+el\b|esecuzione\s+il\b|execu[çc][ãa]o\s+em\b|execu[çc][ãa]o(?=\W{0,3}\d)|(?:schluss|handels|ausf[üu]hrungs|gesch[äa]fts|abschluss|kauf|verkaufs|preis|transaktions)-?\s?(?:tag|datum)(?:\s*/\s*-?\s?(?:zeit|uhrzeit))?|(?:handels|ausf[üu]hrungs)-?\s?(?:uhr)?zeit(?:punkt)?|preisdatum|zeitpunkt\s+der\s+ausf[üu]hrung|ausgef[üu]hrt\s+am|(?:ausf[üu]hrung|abschluss)\s+(?:am|vom|per)|order-?ausf[üu]hrung\s+datum(?:\s*/\s*(?:uhr)?zeit)?|tag\s+des\s+gesch[äa]fts|datum\s+(?:der\s+ausf[üu]hrung|(?:des\s+)?(?:netto-?)?inventarwert(?:e?s)?)",
             r"(?:trade|execution|deal|transaction|purchase|sale|dealing|order\s+execution|bargain)\s*date(?:\s*/\s*time)?|date\s+of\s+(?:trade|execution|transaction|deal)|executed\s+(?:on|at)|traded\s+on|(?:trade|execution)\s+(?:date\s+and\s+)?time(?:stamp)?|trans(?:action)?\.?\s+date",
             r"date\s+(?:et\s+heure\s+)?(?:d['’]ex[ée]cution|de\s+(?:la\s+)?(?:transaction|n[ée]gociation|l['’]op[ée]ration)|d['’]op[ée]ration)|ex[ée]cut[ée]e?\s+le|date\s+(?:bourse|op[ée]ration)",
             r"fecha\s+(?:de\s+)?(?:la\s+)?(?:operaci[óo]n|ejecuci[óo]n|contrataci[óo]n|negociaci[óo]n|transacci[óo]n)|ejecutad[ao]\s+el",
@@ -86,7 +86,7 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
             r"(?:handels|auftrags|order|gesch[äa]fts|transaktions|ausf[üu]hrungs)-?referenz|transaktion(?=\W{1,4}\d{5,12}(?:-\d{1,6})?(?:\s|$))",
             r"(?:order|trade|transaction|contract|deal|bargain|confirmation|execution)\s+(?:reference|ref\.?|no\.?|number|id|#)|our\s+ref(?:erence)?|reference(?:\s+(?:no\.?|number))?",
             r"(?:r[ée]f[ée]rence|num[ée]ro)\s*(?:de\s+|d['’])?(?:l['’])?(?:ordre|ordine|orden|ordem|op[ée]ration|operazione|transaction|avis)?|n[°º]\s*(?:d['’]ordre|op[ée]ration|de\s+orden|orden|operaci[óo]n|ordine|operazione|da\s+ordem|ordem|ordre)",
-            r"(?:numero|n[úu]mero|referencia|riferimento|refer[êe]ncia)\s*(?:de\s+(?:la\s+)?|da\s+|d['’]|dell['’])?(?:orden|ordem|operaci[óo]n|ordine|operazione|opera[çc][ãa]o)?|(?:order|transactie|nota|referentie)\s?nummer|kenmerk|refnr\.?",
+            r"(?:numero|n[úu]mero|referencia|riferimento|refer[êe]ncia)\s*(?:de\s+(?:la\s+)?|da\s+|d['’]|dell['’])?(?:orden|ordem|operaci[óo]n|ordine|operazione|opera[çc][ãa]o)?|(?:order|transactie|nota|referentie)\s?nummer|(?:order|transactie)-?\s?referentie|id\s+(?:(?:d['’]|dell['’]|de\s+(?:la\s+)?|da\s+)?(?:ordre|ordine|orden|ordem))|kenmerk|refnr\.?",
             r"contract\s+note\s+(?:no\.?|number)|(?:nota|avis|aviso)\s+n\.?\s?[°º]|r(?:if|[ée]f)\.\s*(?:de\s+(?:l['’])?|da\s+|d['’]|dell['’])?(?:ordine|operazione|nota|orden|operaci[óo]n|ordem|ordre|op[ée]ration)",
         ),
     ),
@@ -112,7 +112,7 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
         Label.TAX,
         (
             r"[a-zäöüß]{0,30}steuern?\b|kest\s+(?:i|ii|iii)|stempel(?:geb[üu]hr)?|[a-z]{0,20}taks\b|roerende\s+voorheffing|droits?\s+de\s+timbre|csg\b|crds\b|contributions?\s+sociales|irpf\b|retenci[óo]n(?:\s+(?:a\s+cuenta|fiscal|irpf))?|tasa\s+(?:tobin|financiera)|imposta\s+di\s+bollo|bolli\b|bollo\b|capital\s+gains?(?:\s+tax)?|imp(?:osto|\.)\s*(?:do\s+|de\s+)?selo|selo\b|irs\b|consumption\s+tax|ftt|panel\s+(?:on\s+takeovers|levy)",
-            r"(?:kapitalertrags?|quellen|abgeltungs?|kirchen|finanztransaktions?|umsatz|stempel|b[öo]rsenumsatz)-?s?t(?:euer|\.)|kapst|kest\b|kist\b|solz\b|solidarit[äa]ts\w*|steuern?\b|eidg\w*\.?\s+(?:umsatz-?)?(?:abgaben?|stempelsteuer|stempel)|umsatzabgabe|stempelabgabe",
+            r"(?:kapitalertrags?|quellen|abgeltungs?|kirchen|finanztransaktions?|umsatz|stempel|b[öo]rsenumsatz)-?s?t(?:euer|\.)|kapst|kest\b|kist\b|solz\b|solidarit[äa]ts\w*|steuern?\b|eidg\w*\.?\s+(?:umsatz-?)?(?:abgaben?|stempelsteuer|stempel)|umsatzabgaben?|stempelabgaben?",
             r"(?:withholding|stamp|transaction|financial\s+transaction|capital\s+gains|securities|sales)\s+(?:tax|duty)|stamp\s+duty(?:\s+reserve\s+tax)?|sdrt|ptm\s+levy|tax(?:es)?\b|gst\b|vat\b|levy\b|ftt\b",
             r"(?:taxe|imp[ôo]t|ttf|tob|pr[ée]l[èe]vement\w*|t\.?v\.?a\.?)\b(?:\s+(?:sur\s+les\s+)?(?:transactions?\s+financi[èe]res?|bourse|sociaux))?|retenci[óo]n|impuesto\w*|i\.?v\.?a\.?\b",
             r"imposta(?:\s+\w+)?|tobin\s+tax|ritenuta|imposto(?:\s+(?:de\s+)?selo)?|beurs(?:taks|belasting)|belasting|reten[çc][ãa]o|udbytteskat|skat\b",
@@ -121,7 +121,7 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
     (
         Label.SETTLED,
         (
-            r"ausmachender\s+betrag|abrechnungs?-?\s?betrag|end-?betrag|gesamt-?betrag|gesamt-?summe|netto-?betrag|rechnungs-?betrag|zahlungs?-?betrag|belastungs?-?betrag|gutschrifts?-?betrag|lastschrift-?betrag|zu\s+zahlen\w*|total(?:betrag)?\s+(?:zu\s+(?:ihren|unseren)\s+(?:lasten|gunsten))",
+            r"(?:verrechnet|gutgeschrieben|belastet|abgebucht|eingezogen|ausgezahlt|ausbezahlt|[üu]berwiesen|abgerechnet)er\s+betrag|(?:importe|total)\s+(?:cargado|abonado|adeudado|pagado|cobrado|recibido|liquidado)|importo\s+(?:pagato|incassato|ricevuto)|(?:gedebiteerd|gecrediteerd|afgeschreven|bijgeschreven|betaald|uitbetaald|ontvangen|afgerekend)\s+bedrag|somme\s+(?:d[ée]bit[ée]e|cr[ée]dit[ée]e|pr[ée]lev[ée]e|vers[ée]e)|settled\s+amount|ausmachender\s+betrag|abrechnungs?-?\s?betrag|end-?betrag|gesamt-?betrag|gesamt-?summe|netto-?betrag|rechnungs-?betrag|zahlungs?-?betrag|belastungs?-?betrag|gutschrifts?-?betrag|lastschrift-?betrag|zu\s+zahlen\w*|total(?:betrag)?\s+(?:zu\s+(?:ihren|unseren)\s+(?:lasten|gunsten))",
             r"(?:betrag|netto|gegenwert)?\s*zu\s?(?:ihren\s+)?(?:lasten|gunsten)\b(?:\s+(?:konto|des\s+kontos|ihres\s+kontos|iban))?|(?:belastung|gutschrift|verrechnung|buchung)\b",
             r"(?:total|net)\s+(?:settlement|consideration|proceeds|cost|cash|payable|charge|due|price)(?:\s+(?:amount|value))?|(?:settlement|net|final|total)\s+(?:amount|value)(?:\s+(?:due|payable|paid))?|amount\s+(?:due|payable|debited|credited|paid|received)|net\s+(?:money|total)|total\s+(?:debit|credit)(?:ed)?|grand\s+total|to\s+your\s+(?:debit|credit)|(?:charged|debited|credited|booked)\s+amount|amount\s+charged|total\s+you\s+(?:pay|receive)|you\s+(?:pay|receive)",
             r"montant\s+(?:net|total|comptabilis[ée]|d[ée]bit[ée]|cr[ée]dit[ée]|du\s+r[èe]glement|r[ée]gl[ée])(?:\s+(?:au\s+)?(?:d[ée]bit|cr[ée]dit)\w*)?|(?:total|net)\s+(?:net|d[ée]bit|cr[ée]dit|[àa]\s+(?:d[ée]biter|cr[ée]diter|payer))|net\s+au\s+(?:d[ée]bit|cr[ée]dit)|votre\s+compte\s+sera",
@@ -154,7 +154,7 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
     (
         Label.FEE,
         (
-            r"(?:fremde|eigene|b[öo]rsen|handels|depot|maklercourtage|clearing|abwicklungs|transaktions|order|grund|handelsplatz|dritt|pauschal)?-?(?:provision|spesen|geb(?:ü|ue?)hr(?:en)?|entgelte?|kosten|auslagen|courtage|kommission)\b",
+            r"(?:b[öo]rsen|b[öo]rsenplatz|handelsplatz)-?(?:abgaben?|taxen?)\b|(?:fremde|eigene|b[öo]rsen|handels|depot|maklercourtage|clearing|abwicklungs|transaktions|order|grund|handelsplatz|dritt|pauschal)?-?(?:provision|spesen|geb(?:ü|ue?)hr(?:en)?|entgelte?|kosten|auslagen|courtage|kommission)\b",
             r"\w{0,30}(?:geb(?:ü|ue?)hr(?:en)?|entgelt|spesen|provision|courtage|kommission|pauschale)\b|ausgabeaufschlag|r[üu]cknahmeabschlag|agio\b",
             r"(?:brokers?\s+)?commissions?|(?:dealing|brokerage|transaction|exchange|clearing|platform|trading|regulatory|execution|service|handling|foreign\s+exchange|fx|stamp|initial|exit|third\s+party|dealer)?\s*(?:fees?|charges?|costs?)\b|brokerage\b|ecn\b",
             r"frais(?:\s+(?:de\s+)?\w+)?|courtages?\b|commissions?\b|gastos(?:\s+\w+)?|corretaje\w*|comisi[óo]n(?:es)?|c[áa]non\w*|tarifa\w*",
@@ -202,7 +202,7 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
             r"quantit[àa](?:\s+(?:eseguita|negoziata))?|(?:numero|n\.?)\s+(?:azioni|titoli|quote)|aantal(?:\s+(?:aandelen|effecten|stuks|titels|deelbewijzen|participaties))?|hoeveelheid|stuks\b|nominaal|quantidade|(?:n[úu]mero|n[°º])\s*(?:de\s+)?(?:a[çc][õo]es|t[íi]tulos|unidades)|antal(?:\s+stk\.?)?",
             r"(?:fonds)?anteile?(?:\s*/\s*st[üu]ck)?\b|st[üu]ck(?:e|zahl)?(?:\s*/\s*\w{3,12})?\b|nennbetrag|anz\.|(?:number|no\.|total)\s+(?:of\s+)?(?:shares|units|stocks|bonds)(?:\s+(?:bought|sold|purchased|traded|executed))?|(?:executed|filled|traded|total)\s+(?:quantity|qty|shares|units)|nominal(?:\s+(?:amount|value))?|par\s+(?:amount|value)|(?:shares|units|qty)\s*/\s*\w{3,12}",
             r"(?:nombre|nb\.?|nbre)(?:\s+(?:de\s+|d['’]))?(?:actions|unit[ée]s|titres|parts|obligations)?\b|parts\b|titres\b|unit[ée]s\b|(?:n[úu]m\.?|n[°º]\.?|n\.[°º]|cantidad|total)\s*(?:de\s+)?(?:t[íi]tulos|acciones|participaciones|valores)|acciones\b|nominal\b",
-            r"(?:numero|n[°º]\.?|n\.|q\.?t[àa]\.?)\s*(?:di\s+)?(?:azioni|titoli|quote)|azioni\b|quote\b|titoli\b|valore\s+nominale|quantit[àa]\s*/\s*\w+|nominaal\s*(?:bedrag)?|aantal\b|deelbewijzen|stuks\b|(?:n[úu]mero|n[°º]\.?|n\.[°º]|qtd\.?|quant\.?)\s*(?:de\s+)?(?:a[çc][õo]es|t[íi]tulos|unidades|ups?\b)?|unidades(?:\s+de\s+participa[çc][ãa]o)?|ups\b|qtd\.?",
+            r"(?:numero|n[°º]\.?|n\.|q\.?t[àa]\.?)\s*(?:di\s+)?(?:azioni|titoli|quote)|azioni\b|quote\b|titoli\b|valore\s+nominale|quantit[àa]\s*/\s*\w+|nominaal\s*(?:bedrag)?|aantal\b|deelbewijzen|stuks\b|(?:n[úu]mero|n[°º]\.?|n\.[°º])\s*(?:de\s+)?(?:a[çc][õo]es|t[íi]tulos|unidades|ups?\b)|(?:qtd\.?|quant\.?)\s*(?:de\s+)?(?:a[çc][õo]es|t[íi]tulos|unidades|ups?\b)?|unidades(?:\s+de\s+participa[çc][ãa]o)?|ups\b|qtd\.?|beteiligungen\b",
         ),
     ),
     (Label.ISIN, (r"isin(?:-?\s?(?:code|kode|nr\.?))?|codice\s+isin|c[óo]digo\s+isin|code\s+isin",)),
@@ -247,11 +247,15 @@ def find_labels(text: str) -> Iterator[re.Match[str]]:
     return LABELS.finditer(lowered if len(lowered) == len(text) else text)
 
 
+# `Type  Buy`, where a language has no other word: the verb alone in its cell, or before what was traded.
+_VERB_BEFORE = r"(?:^|(?<=\t)|(?<=:\s))"
+_VERB_BEHIND = r"(?=\s*(?:$|\t)|(?-i:\s[A-Z\d]))"
 _BUY = (
     r"ausgabe\s+von\s+(?:fonds)?anteilen|(?:wertpapier|fonds|aktien|sparplan)?-?(?:kauf|ankauf|zeichnung|(?<!in\s)(?<!mit\s)(?<!unter\s)bezug(?!\s+(?:auf|zu|nehmend)\b)|erwerb|k[äa]ufe)|kaufen(?=\s*$)|gekauft|erworben|gezeichnet|bought|buy|purchased?"
     r"|subscri(?:bed|ption)|achats?|achet[ée]e?s?|souscriptions?|souscrite?s?|compras?|comprad[oa]s?|compr[áa]mos|comprou|suscripci[óo]n|suscrit[oa]s?"
     r"|acquist(?:o|at[oaie])|sottoscri(?:zione|tt[oaie])|aankoop|gekocht|subscri[çc][ãa]o|subscritas?|subscrevemos|aquisi[çc][ãa]o|adquisici[óo]n"
     r"|k[øo]bt?|k[öo]pt?|inschrijving|ingeschreven|acquisitions?|acquired|investissement(?!\s+(?:d['’])?esp[èe]ces)|verwerving|koop|kopen|kochten"
+    rf"|{_VERB_BEFORE}(?:acheter|souscrire|comprar|suscribir|acquistare|comprare|sottoscrivere|adquirir|subscrever|k[øo]be|k[öo]pa){_VERB_BEHIND}"
 )
 _SELL = (
     r"(?:wertpapier|fonds|aktien)?-?(?:verk[aä]ufe?|ver[äa]u(?:ß|ss)erung|r(?:ü|ue?)ck(?:nahme|gabe|kauf)|einl(?:ö|oe?)sung|tilgung)|verk(?=\.)|verkaufen(?=\s*$)|verkauft|ver[äa]u(?:ß|ss)ert"
@@ -259,6 +263,7 @@ _SELL = (
     r"|venta|vendid[oa]s?|vendemos|vendeu|reembolsos?|reembolsad[oa]s?|amortizaci[óo]n|vendita|vendut[oaie]|rimbors(?:o|at[oaie])|verkoop"
     r"|reprises?(?=\s+(?:de\s+)?(?:f\.?c\.?p|sicav|opcv?m?|parts)\b)|cessions?|c[ée]d[ée]e?s?|d[ée]sinvestissement|disposal|disposed|enajenaci[óo]n|cessione|aliena[çc][ãa]o"
     r"|verkocht(?:en)?|verkopen|terugkoop|venda|resgates?|resgatad[oa]s?|salg|solgt|s[äa]lj|s[åa]lt|f[öo]rs[äa]ljning"
+    rf"|{_VERB_BEFORE}(?:vendre|racheter|vender|reembolsar|vendere|rimborsare|resgatar|s[æa]lge|s[äa]lja){_VERB_BEHIND}"
 )
 # `OrderCompra`: a capital letter begins a word that a page writes close to the one before it.
 DIRECTION = re.compile(rf"(?:\b|(?-i:(?<=[a-zà-ÿ])(?=[A-Z])))(?:(?P<buy>{_BUY})|(?P<sell>{_SELL}))\b", re.IGNORECASE)

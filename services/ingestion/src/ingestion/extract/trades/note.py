@@ -47,10 +47,9 @@ from ingestion.extract.trades.row_trades import list_unread_rows, read_row_trade
 from ingestion.extract.trades.rows import find_product_rows
 from ingestion.extract.trades.sections import Section, SectionKind, find_sections, list_lines_without_trades
 from ingestion.extract.trades.security import (
-    REFERENCE,
     find_account,
     find_account_name,
-    find_words,
+    find_reference,
     list_isins,
     list_other_isins,
 )
@@ -358,7 +357,7 @@ def _add_note_replaced(reading: TradeReading, lines: Sequence[ReadLine], replace
     if own is not None and own == replaced.number:
         # The sentence that names the other note says no number of this one.
         rest = [line for line in lines if line.index not in (replaced.line, replaced.line + 1)]
-        own = find_words(rest, Label.REFERENCE, REFERENCE)
+        own = find_reference(rest)
     made = replace(reading.trade, reference=own)
     return [
         replace(reading, trade=made),

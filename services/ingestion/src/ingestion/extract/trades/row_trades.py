@@ -22,6 +22,7 @@ from ingestion.extract.trades.rows import (
     drop_repeats,
     drop_total,
     explain_by_row,
+    explain_converted_row,
     find_product_rows,
     list_rows_like,
 )
@@ -160,6 +161,8 @@ def _read_row(
 ) -> TradeReading:
     """`isin` is the one of the document, where it names one only."""
     amounts, is_settlement_proven = _find_amounts(row, shared, side.direction, has_costs=has_costs)
+    own, other = row.amount_number.currency, amounts.settled_number.currency
+    foreign = own if own is not None and other is not None and own != other else None
     days = find_row_days(row.line)
     trade = Trade(
         direction=side.direction,
@@ -169,11 +172,13 @@ def _read_row(
         price=amounts.price_value,
         isin=(isin := _find_row_isin(row) or isin),
         ticker=None if isin else _find_row_ticker(row),
-        currency=_find_currency(row, amounts, lines, shared),
+        currency=amounts.currency if foreign else _find_currency(row, amounts, lines, shared),
         settled_amount=amounts.settled,
         gross_amount=amounts.gross,
         fees=amounts.fees,
         taxes=amounts.taxes,
+        foreign_currency=foreign,
+        foreign_gross_amount=row.amount if foreign else None,
         account=shared.account,
         account_name=shared.account_name,
         is_cancellation=is_cancellation([row.line]),
@@ -223,6 +228,22 @@ def _find_amounts(
     if columns is not None and (amounts := resolve_amounts(columns, direction)) is not None:
         return amounts, True
     sign = direction.sign_of_costs if direction is not None else Direction.BUY.sign_of_costs
+    if direction is not None and (found := explain_converted_row(row.line.numbers, row.amount_number, sign)):
+        total, converted, charge = found
+        return (
+            RowAmounts(
+                row.quantity,
+                row.price_number,
+                row.price,
+                converted.value,
+                charge,
+                _ZERO,
+                total.value,
+                total,
+                currency=total.currency,
+            ),
+            True,
+        )
     explained = explain_by_row(row.line.numbers, row.amount, sign) if direction is not None else None
     settled, cost = (explained[0], explained[1]) if explained else (None, _ZERO)
     number = settled or row.amount_number

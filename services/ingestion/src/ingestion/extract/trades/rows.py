@@ -177,3 +177,27 @@ def explain_by_row(numbers: Sequence[Number], gross: Decimal, sign: int) -> tupl
             if cost.value and is_row and abs(gross + sign * cost.value - settled.value) < _CENT:
                 return settled, cost.value
     return None
+
+
+def explain_converted_row(numbers: Sequence[Number], gross: Number, sign: int) -> tuple[Number, Number, Decimal] | None:
+    """What was settled in the account's currency, what was traded in it, and what it cost, where a row goes on behind
+    the gross amount with all of them: `USD 360.00  EUR 320.00  1.1250  EUR -0.70  EUR 319.30`."""
+    behind = numbers[next(place for place, number in enumerate(numbers) if number is gross) + 1 :]
+    if len(behind) not in _LENGTHS_OF_CONVERTED:
+        return None
+    value, rate, *costs, settled = behind
+    cost = costs[0].value if costs else Decimal(0)
+    is_in_another = value.currency is not None and gross.currency is not None and value.currency != gross.currency
+    is_rate = rate.currency is None and rate.value > 0
+    if not is_in_another or not is_rate or {number.currency for number in (*costs, settled)} != {value.currency}:
+        return None
+    is_converted = any(
+        abs(gross.value * factor - value.value) <= _CENT + value.value / _RATES_OFF
+        for factor in (rate.value, 1 / rate.value)
+    )
+    is_sum = abs(value.value + sign * cost - settled.value) < _CENT / 2
+    return (settled, value, cost) if is_converted and is_sum else None
+
+
+_LENGTHS_OF_CONVERTED = (3, 4)  # value, rate, what it cost, total
+_RATES_OFF = 500  # a broker may add a thousandth to the rate that it prints

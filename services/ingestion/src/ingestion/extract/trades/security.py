@@ -289,8 +289,9 @@ _LINES_TO_UUID = 2
 
 
 def find_reference(lines: Sequence[ReadLine]) -> str | None:
-    """Behind its label; a UUID also below a label that stands alone, whatever the letter head has beside it."""
-    if (found := find_words(lines, Label.REFERENCE, REFERENCE)) is not None:
+    """Behind its label, or in front of the ISIN in a row whose head says so; a UUID also below a label that stands
+    alone, whatever the letter head has beside it."""
+    if (found := _find_reference_behind(lines) or _find_reference_in_row(lines)) is not None:
         return found
     for line, place in list_places(lines, Label.REFERENCE):
         position = line.index - lines[0].index
@@ -298,6 +299,48 @@ def find_reference(lines: Sequence[ReadLine]) -> str | None:
         if match := next((match for row in below if (match := _UUID.search(row.text))), None):
             return match[0]
     return None
+
+
+def _find_reference_behind(lines: Sequence[ReadLine]) -> str | None:
+    """`Geschäfts-Nr.` may be the customer's: last of all, and not where the note says whose it is."""
+    customers = {
+        re.sub(r"\W", "", match[1]) for line in lines for match in _CUSTOMER_NUMBER.finditer(line.text[:_MAX_CUSTOMER])
+    }
+    weak: str | None = None
+    for line, place in list_places(lines, Label.REFERENCE):
+        words = list_words_behind(line, place)
+        if (match := REFERENCE.match(words) or _LETTERS_OF_ORDER.match(words)) is None:
+            continue
+        reference = match[0].rstrip(".")
+        if _OF_BUSINESS.match(line.text, place.start) is None:
+            return reference
+        if re.sub(r"\W", "", reference) not in customers:
+            weak = weak or reference
+    return weak
+
+
+def _find_reference_in_row(lines: Sequence[ReadLine]) -> str | None:
+    """`Status REF. ISIN Name` over `Buy AB1234567 DE0008404005 …`."""
+    for position, line in enumerate(lines):
+        if line.numbers or _HEAD_OF_REFERENCE.search(line.text) is None:
+            continue
+        for row in lines[position + 1 : position + 1 + _ROWS_BELOW_HEAD]:
+            if (match := _REFERENCE_BEFORE_ISIN.search(row.text)) is not None and ISIN.match(match[2]):
+                return match[1]
+    return None
+
+
+_OF_BUSINESS = re.compile(r"gesch[äa]fts", re.IGNORECASE)
+# Letters in both sizes, as no word has them: `kwPaRmuHoTzLeQb`.
+_LETTERS_OF_ORDER = re.compile(r"(?=[A-Za-z]*[a-z][A-Z][A-Za-z]*[a-z][A-Z])[A-Za-z]{10,40}(?![\w-])")
+_HEAD_OF_REFERENCE = re.compile(r"\bref(?:\.|erence|erentie|erencia|er[êe]ncia|erenz)?\s+isin\b", re.IGNORECASE)
+_REFERENCE_BEFORE_ISIN = re.compile(r"(?<!\S)((?=[A-Z]*\d)[A-Z0-9]{6,30})\s+([A-Z]{2}[A-Z0-9]{9}\d)(?!\S)")
+_MAX_CUSTOMER = 200  # letters of a line in which a customer's number is looked for
+_CUSTOMER_NUMBER = re.compile(
+    r"\b(?:kunden?|portfolio|depot|konto|client|customer|account|portefeuille|cliente|cartera|carteira|portafoglio|klant|klanten|rekening)"
+    r"(?:-?\s?(?:nummer|nr\b\.?|no\b\.?|number|id|n[°º]\.?))?\s{0,3}[:#]?\s{0,3}((?=[\w./-]{0,40}\d)[\w./-]{3,40})",
+    re.IGNORECASE,
+)
 
 
 def find_words(lines: Sequence[ReadLine], label: Label, pattern: re.Pattern[str]) -> str | None:

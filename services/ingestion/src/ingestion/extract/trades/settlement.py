@@ -1,6 +1,6 @@
 """Gross amount ± costs = settled amount: what was paid or received, and how far the numbers hold together."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
@@ -11,6 +11,8 @@ from ingestion.extract.trades.numbers import Number
 from ingestion.extract.trades.rows import explain_by_row
 
 _EXACT = Decimal("0.01")  # `959.31375` is the amount before it was rounded, and none of its own
+_TWO = 2
+_MAX_RATES = 3
 _LARGEST_COSTS = Decimal("0.3")  # of the gross amount: taxes are kept from what is sold
 
 
@@ -42,7 +44,8 @@ def find_settlement(
     money = tuple(number for number in candidates.settled if number.is_money) or candidates.settled
     named = tuple(number for number in money if number.value) or money
     if (found := _find_proven(candidates, named, gross, currency, direction)) is not None:
-        return _convert_onward(found, named, candidates.exchange_rates)
+        onward = (*named, *_list_beside_rates(candidates))
+        return _doubt_two_currencies(_convert_onward(found, onward, candidates.exchange_rates), named)
     if (
         direction is Direction.SELL
         and (found := _find_sale_with_interest(candidates, named, gross, currency)) is not None
@@ -108,6 +111,27 @@ def _convert_onward(found: Settlement, named: Sequence[Number], rates: Sequence[
                     number, number.value, gross.quantize(Decimal("0.01")), *costs, is_proven=True, is_converted=True
                 )
     return found
+
+
+def _list_beside_rates(candidates: Candidates) -> Iterator[Number]:
+    """What the line of an exchange rate ends with: `Change USD/CHF 0.9000  CHF 188.96`, below what was settled."""
+    for rate in candidates.exchange_rates[:_MAX_RATES]:
+        behind = [n for n in candidates.others[:MAX_NUMBERS] if n.line == rate.line and n.start > rate.start]
+        if len(behind) == 1 and behind[0].is_money and behind[0].currency is not None:
+            yield behind[0]
+
+
+def _doubt_two_currencies(found: Settlement, named: Sequence[Number]) -> Settlement:
+    """Where what was settled is named in two currencies, and no rate leads from one to the other: in which of them the
+    account paid, nothing says."""
+    if found.is_converted or found.amount is None or len(list_currencies((*named, found.amount))) < _TWO:
+        return found
+    return replace(found, is_proven=False)
+
+
+def list_currencies(named: Sequence[Number]) -> set[str | None]:
+    """In which amounts are written that labels call settled, those without a currency left out."""
+    return {number.currency for number in named if number.value and number.is_money} - {None}
 
 
 def find_single(named: Sequence[Number]) -> Number | None:

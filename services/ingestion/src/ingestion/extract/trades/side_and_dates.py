@@ -15,7 +15,9 @@ from ingestion.extract.trades.settlement import Settlement
 _MAX_PROSE = 140  # letters of a line that may say which way a trade goes
 _MAX_HEADING = 40  # letters
 _EITHER_SIDE = re.compile(
-    r"\b\w{3,20}(?:\s?/\s?|-)(?:ver|terug)?(?:kauf|koop|sell|sale|sold|vente|venta|vendita|venda|rachat|reembolso|rimborso|resgate)\w{0,3}\b",
+    # A hyphen joins two sides only behind one: an `ETF-Kauf` is what was done.
+    r"\b(?:\w{3,20}\s?/\s?|(?:an|aan|(?:an|aan)?(?:kauf|koop)|buy|bought|purchase|achat|compra|acquisto|souscription|zeichnung|ausgabe)-)"
+    r"(?:ver|terug)?(?:kauf|koop|sell|sale|sold|vente|venta|vendita|venda|rachat|reembolso|rimborso|resgate)\w{0,3}\b",
     re.IGNORECASE,
 )
 _LONGEST_SETTLEMENT = timedelta(days=40)
@@ -73,6 +75,7 @@ def find_trade_date(lines: Sequence[ReadLine], year: int | None) -> tuple[date |
         traded_on = labelled[0][0]
         # Of two days that the note calls so, `Trade date` and `Execution date`, either may be meant.
         is_one = all(found == traded_on or _is_time_of_table(line, place) for found, line, place in labelled)
+        is_one = is_one and all(found == traded_on for found in _list_days_of_glued_labels(lines))
         # Nothing is settled before it was traded: then one of the two dates is another one.
         return traded_on, is_one and all(_may_settle(traded_on, found) for found in _list_settlement_dates(lines))
     for line in lines:
@@ -110,6 +113,16 @@ def _is_time_of_table(line: ReadLine, place: LabelPlace) -> bool:
     return is_time and not any(found.start >= place.end for found in line.dates)
 
 
+def _list_days_of_glued_labels(lines: Sequence[ReadLine]) -> Iterator[date]:
+    """What a column's label says that its page writes close to the word before it: `DetailsTrade date 15.01.2026`."""
+    for line in lines:
+        yield from (found.date for found in line.dates if _GLUED_LABEL.search(line.text, 0, found.start))
+
+
+_GLUED_LABEL = re.compile(
+    r"(?<=[a-zà-ÿ])(?:(?:Trade|Deal|Execution|Transaction)\s[Dd]ate|Handelstag|Schlusstag|Ausführungstag|Date\s(?:d['’](?:exécution|opération)|de\snégociation)"
+    r"|Fecha\s(?:de\s)?(?:ejecución|operación)|Data\s(?:di\s|da\s|de\s)?(?:esecuzione|operazione|operação|execução)|Transactiedatum)\W{0,3}$"
+)
 _TIME_LABEL = re.compile(r"(?:time(?:stamp)?|zeit(?:punkt)?)$", re.IGNORECASE)
 
 
@@ -144,14 +157,18 @@ def _choose_other_date(lines: Sequence[ReadLine]) -> tuple[date | None, bool]:
     if len(booked) == 1:
         return booked.pop(), False  # nearer to the trade than the day of the letter
     rest = [
-        (found.date, line)
+        (found, line)
         for line in lines
         for found in line.dates
         if found.date not in settlement
         and not _ORDERED_ON.search(line.text, 0, found.start)
         and not labels.VALID_UNTIL.search(line.text, 0, found.start)
     ]
-    common = Counter(found for found, _ in rest).most_common(2)
+    printed = {found.date for found, line in rest if _PRINTED_ON.search(line.text, 0, found.start)}
+    unprinted = {found.date for found, _ in rest} - printed
+    if printed and len(unprinted) == 1:
+        return unprinted.pop(), False  # a copy is printed later; the day of the letter may be another one
+    common = Counter(found.date for found, _ in rest).most_common(2)
     if not common or (len(common) > 1 and common[0][1] == common[1][1]):
         return None, False
     if len(common) == 1 and _is_day_of_order(lines, common[0][0]):
@@ -194,6 +211,11 @@ _DATE_HEAD = re.compile(r"\W{0,3}(?:date|datum|data|fecha|dato|dag)\b(?![^\t]{0,
 _ROWS_BELOW_HEAD = 3
 _PRINTED = re.compile(
     r"\b(?:erstellt|gedruckt|printed|generated|created|issued|[ée]dit[ée]|imprim|emitid|stampat|generato|afgedrukt|auftrag|order)",
+    re.IGNORECASE,
+)
+_PRINTED_ON = re.compile(
+    r"\b(?:erstellt|gedruckt|ausgedruckt|printed|generated|created|[ée]dit[ée]e?|imprim[ée]e?|impres[oa]|emitid[oa]|generad[oa]|gerad[oa]|stampat[oa]"
+    r"|generat[oa]|afgedrukt|gegenereerd|udskrevet|utskriven)(?:\s+(?:am|on|le|el|il|em|op|den))?\W{0,4}$",
     re.IGNORECASE,
 )
 # The day on which an order was given is not that of the trade.

@@ -16,7 +16,7 @@ from ingestion.extract.trades.numbers import Number
 from ingestion.extract.trades.products import PENNY, Product, build_product, find_product
 from ingestion.extract.trades.rows import ProductRow, drop_total, find_product_rows
 from ingestion.extract.trades.security import find_isin, find_name, find_reference, find_ticker, find_wkn
-from ingestion.extract.trades.settlement import Settlement, find_settlement, find_single
+from ingestion.extract.trades.settlement import Settlement, find_settlement, find_single, list_currencies
 from ingestion.extract.trades.side_and_dates import (
     find_direction,
     find_second_day,
@@ -261,7 +261,8 @@ def _add_amounts(
 ) -> Trade:
     if settlement is None:
         number = find_single(candidates.settled)
-        currency = _choose_currency(number, product, candidates, shared)
+        is_in_two = number is None and len(list_currencies(candidates.settled)) > 1
+        currency = None if is_in_two else _choose_currency(number, product, candidates, shared)
         if number is None and product is not None and product.gross in candidates.settled:
             gross = None  # one of several totals: what was paid, or what it was worth
         return replace(trade, currency=currency, settled_amount=number.value if number else None, gross_amount=gross)

@@ -226,3 +226,8 @@ Zu Ihren Lasten Valuta 22.07.2026 CHF 23'145.44
     ).trades
     assert (found.trade.settled_amount, found.trade.currency) == (Decimal("23145.44"), "CHF")
     assert found.trade.accrued_interest == Decimal("372.66")
+
+
+def test_the_number_of_a_house_is_no_quantity() -> None:
+    text = GERMAN.replace("Preis pro Anteil 20,500000 EUR\n", "") + "FONDSBANK S.A. CALLE MUSTER Nº 12, SEVILLA\n"
+    assert read_only(text)["quantity"] == "10"

@@ -1,5 +1,7 @@
 """What a text layer does to letters, and what a reader sees all the same."""
 
+import re
+
 import pytest
 from note_texts import EXPECTED, GERMAN, read, read_only
 
@@ -41,3 +43,16 @@ def test_a_note_whose_letters_are_parted_is_read() -> None:
     assert "K u r s w e r t" in parted
     assert {name: read_only(parted)[name] for name in EXPECTED} == EXPECTED
     assert read(parted).has_trades
+
+
+def test_blanks_that_some_letters_have_behind_them_part_no_words() -> None:
+    lines = [re.sub(r"(?<=[aukwzstHUKEA]) ", "  ", line) for line in GERMAN.splitlines()]
+    spaced = "\n".join(re.sub(r"(?<=[aukwzstHUKEA])(?=[^\s\d])", " ", line) for line in lines)
+    assert "K u rs w ert" in spaced
+    trade = read_only(spaced)
+    assert {name: trade[name] for name in EXPECTED} == EXPECTED
+
+
+def test_letters_that_stand_in_front_of_blanks_by_chance_join_no_words() -> None:
+    rows = [*GERMAN.strip().splitlines(), *["Reihe Q bis X und Y bis J und C bis W 4"] * 2]
+    assert restore(*rows) == [line.text for line in Transcript.from_rows(rows).lines]

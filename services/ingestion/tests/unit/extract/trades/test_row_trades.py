@@ -254,6 +254,31 @@ def test_a_list_of_more_trades_than_are_read_is_a_doubt() -> None:
     assert (read(head + row * 9).doubts, read(head + row * 210).doubts) == ((), ("trades",))
 
 
+TO_ACCOUNT = """
+Transactions from 01-01-2026 until 31-03-2026
+Date Time Product ISIN Venue Quantity Price Local value Value Exchange rate Costs Total
+03-02-2026 10:05 Bought SAP SE DE0007164600 XET 40 25.50 USD -1,020.00 USD -918.00 CHF 1.11 {cost}-{total} CHF
+29-01-2026 14:20 Sold SAP SE DE0007164600 XET 30 12.00 USD 360.00 USD 319.68 CHF 1.125 -0.70 CHF 318.98 CHF
+"""
+
+
+def test_a_row_that_goes_on_to_the_accounts_currency_is_settled_in_it() -> None:
+    bought, sold = (found.trade for found in read(TO_ACCOUNT.format(cost="-0.55 CHF ", total="918.55")).trades)
+    assert (bought.settled_amount, bought.currency, bought.fees) == (Decimal("918.55"), "CHF", Decimal("0.55"))
+    assert (bought.gross_amount, bought.foreign_gross_amount) == (Decimal("918.00"), Decimal("1020.00"))
+    assert (sold.settled_amount, sold.currency, sold.foreign_currency) == (Decimal("318.98"), "CHF", "USD")
+    without_costs = read(TO_ACCOUNT.format(cost="", total="918.00")).trades[0].trade
+    assert (without_costs.settled_amount, without_costs.fees) == (Decimal("918.00"), Decimal(0))
+    assert without_costs.currency == "CHF"
+
+
+@pytest.mark.parametrize(("cost", "total"), [("-0.55 CHF ", "918.00"), ("-0.55 ", "918.55"), ("-0.55 CHF ", "920.00")])
+def test_a_row_whose_total_its_costs_do_not_explain_is_settled_in_no_other_currency(cost: str, total: str) -> None:
+    reading = read(TO_ACCOUNT.format(cost=cost, total=total))
+    assert reading.trades[0].trade.foreign_currency is None
+    assert reading.confidence < 0.9
+
+
 @pytest.mark.parametrize("title", ["Account statement", "Securities transactions"])
 @pytest.mark.parametrize(
     ("heads", "is_certain"),

@@ -239,3 +239,34 @@ def test_cells_of_a_name_are_joined_by_a_blank_and_a_side_inside_it_stays() -> N
 def test_the_number_of_an_order_behind_a_side_is_no_name() -> None:
     text = "Wertpapier Kauf, Ref.: 403747782 05.10.2023 09.10.2023 -45,77 EUR\nLU1931974692, ST 1,6866"
     assert read_only(text)["security_name"] is None
+
+
+@pytest.mark.parametrize(
+    ("line", "reference"),
+    [
+        ("Orderreferentie: 395001", "395001"),
+        ("Tipo LIMIT ID ordine kwPaRmuster7LeQ", "kwPaRmuster7LeQ"),
+        ("Order ID: kwPaRmusterLeQb", "kwPaRmusterLeQb"),
+        ("Order ID: WILLBENAMED", None),
+        ("Status REF. ISIN Name\nBuy AB1234567 DE0008404005 ALLIANZ", "AB1234567"),
+        ("Status REF. ISIN Name\nBuy DE0008404005 ALLIANZ", None),
+    ],
+)
+def test_the_number_of_an_order_stands_behind_its_name_or_in_front_of_the_isin(
+    line: str, reference: str | None
+) -> None:
+    assert read_only(f"{ENGLISH}{line}\n")["reference"] == reference
+
+
+@pytest.mark.parametrize(
+    ("lines", "reference"),
+    [
+        ("Geschäfts-Nr. 000-123456", "000-123456"),
+        ("Geschäfts-Nr. 000-123456\nAuftrags-Nr. ONBA-42", "ONBA-42"),
+        ("Geschäfts-Nr. 000-123456\nPortfolio-Nr. 000123456", None),
+        ("Kunden-Nr.: 000-123456\nGeschäfts-Nr. 000-123456", None),
+        ("Kundenauftrag Nr. 000-123456\nGeschäfts-Nr. 000-123456", "000-123456"),
+    ],
+)
+def test_a_number_of_business_that_may_be_the_customers_is_no_reference(lines: str, reference: str | None) -> None:
+    assert read_only(GERMAN + lines)["reference"] == reference

@@ -1,7 +1,8 @@
 from decimal import Decimal
 
+import pytest
 from named_numbers import candidates
-from note_texts import read, read_only
+from note_texts import ENGLISH, GERMAN, read, read_only
 
 from ingestion.domain.trade import Direction
 from ingestion.extract.trades.settlement import find_settlement
@@ -221,3 +222,37 @@ def test_an_amount_without_a_currency_below_an_exchange_rate_is_in_the_one_to_wh
 def test_where_nothing_says_in_which_currency_an_amount_was_converted_none_is_named() -> None:
     trade = read_only(ABROAD.replace("von GBP CHF 1.258775 CHF", "1.258775").replace("zum Kurs", "Devisenkurs"))
     assert (trade["settled_amount"], trade["currency"]) == ("4475.84", None)
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        *("Verrechneter Betrag", "Gutgeschriebener Betrag", "Importe cargado", "Importo incassato"),
+        *("Bijgeschreven bedrag", "Somme créditée", "Settled amount"),
+    ],
+)
+def test_an_amount_that_was_booked_is_the_settled_one_in_each_language(label: str) -> None:
+    text = GERMAN.replace("Provision 4,95 EUR\nzulasten Konto-Nr. 12345678", label)
+    assert read_only(text)["settled_amount"] == "209.95"
+
+
+def test_what_a_swiss_exchange_takes_is_a_fee_and_its_stamp_a_tax() -> None:
+    text = GERMAN.replace("Provision 4,95 EUR", "Börsenabgaben 1,00 EUR\nStempelabgaben 3,95 EUR")
+    assert (read_only(text)["fees"], read_only(text)["taxes"]) == ("1.00", "3.95")
+
+
+def test_two_net_amounts_in_two_currencies_without_a_rate_do_not_complete() -> None:
+    debited = "Total amount payable: €209.95\nTotal amount debited: CHF 195.10"
+    text = ENGLISH.replace("Total amount payable: €209.95", debited)
+    assert read(text).confidence < 0.9
+    assert read(text + "Exchange rate EUR/CHF 0.92927\n").confidence >= 0.9
+    without_gross = text.replace("Consideration: €205.00\n", "").replace("Number of units: 10\n", "")
+    assert (read_only(without_gross)["settled_amount"], read_only(without_gross)["currency"]) == (None, None)
+
+
+def test_what_the_line_of_an_exchange_rate_ends_with_is_what_was_settled() -> None:
+    text = ENGLISH.replace("Total amount payable", "Net").replace("€", "USD ") + "Change USD/CHF 0.900000 CHF {}\n"
+    trade = read_only(text.format("188.96"))
+    assert (trade["settled_amount"], trade["currency"]) == ("188.96", "CHF")
+    assert (trade["foreign_gross_amount"], trade["foreign_currency"]) == ("205.00", "USD")
+    assert read_only(text.format("198.96"))["settled_amount"] == "209.95"

@@ -3,6 +3,11 @@
 import pytest
 from note_texts import DUTCH, ENGLISH, FRENCH, GERMAN, ITALIAN, read, read_only
 
+from ingestion.domain.trade import Direction
+from ingestion.domain.transcript import Transcript
+from ingestion.extract.trades.lines import read_lines
+from ingestion.extract.trades.side_and_dates import find_direction
+
 
 def test_what_a_field_is_called_says_no_side() -> None:
     assert read_only(DUTCH.replace("Soort transactie: Aankoop", "Koop/Verkoop  Verkoop"))["direction"] == "sell"
@@ -192,6 +197,43 @@ def test_the_time_of_a_trade_has_not_the_day_of_another_column() -> None:
     text = ENGLISH.replace("Settlement date: 19/01/2026", "Trade time Settlement date\n08:13:35 19/01/2026")
     assert read_only(text)["trade_date"] == "2026-01-15"
     assert read(text).confidence >= 0.9
+
+
+@pytest.mark.parametrize(
+    ("heading", "direction"),
+    [("ETF-Kauf", Direction.BUY), ("ETF-Verkauf", Direction.SELL), ("Kauf-Verkauf", None), ("Kauf/Verkauf", None)],
+)
+def test_a_hyphen_joins_two_sides_only_behind_one(heading: str, direction: Direction | None) -> None:
+    lines, _ = read_lines(Transcript.from_rows([heading]).lines, day_first=True)
+    assert find_direction(lines)[0] is direction
+
+
+@pytest.mark.parametrize(("verb", "direction"), [("Acheter", "buy"), ("Vendre", "sell")])
+def test_a_verb_alone_in_its_cell_or_before_what_was_traded_is_a_side(verb: str, direction: str) -> None:
+    assert read_only(FRENCH.replace("Sens : Achat", f"Sens : {verb}"))["direction"] == direction
+    assert read_only(FRENCH.replace("Sens : Achat", f"{verb} ALLIANZ SE"))["direction"] == direction
+    # The account says that it was bought.
+    assert read_only(FRENCH.replace("Sens : Achat", "Pour vendre des titres"))["direction"] == "buy"
+
+
+def test_of_two_days_that_nothing_names_the_one_of_printing_is_not_the_trades() -> None:
+    text = GERMAN.replace("Kauf am 15.01.2026 um 08:13:35", "Kauf\nMusterstadt, 15.01.2026")
+    text += "Erstellt am: 20.01.2026 10:14\n"
+    assert read_only(text)["trade_date"] == "2026-01-15"
+    assert read(text).confidence < 0.9
+
+
+@pytest.mark.parametrize("label", ["Uitvoering op: 15/01/2026 om 08:13", "Datum Nettoinventarwert 15.01.2026"])
+def test_a_day_of_execution_or_of_the_price_of_a_fund_is_the_trades(label: str) -> None:
+    text = DUTCH.replace("Transactiedatum: 15-01-2026", f"{label}\nDatum order: 14/01/2026")
+    assert read_only(text)["trade_date"] == "2026-01-15"
+    assert read(text).confidence >= 0.9
+
+
+@pytest.mark.parametrize(("day", "is_certain"), [("14", False), ("15", True)])
+def test_a_day_of_trade_written_close_to_the_word_before_it_may_be_meant(day: str, is_certain: bool) -> None:
+    text = ENGLISH.replace("ISIN: DE0008404005", f"ISIN: DE0008404005 DetailsTrade date {day}/01/2026")
+    assert (read(text).confidence >= 0.9) is is_certain
 
 
 @pytest.mark.parametrize(
