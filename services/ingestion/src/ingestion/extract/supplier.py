@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import median
 
 from ingestion.domain.transcript import TextLine
@@ -26,7 +26,7 @@ from ingestion.extract.sender_line import (
     stands_over_window,
 )
 from ingestion.extract.supplier_signs import Candidate, Sign, has_legal_form, is_contradicted, is_enough
-from ingestion.extract.third_parties import is_third_party
+from ingestion.extract.third_parties import is_third_party, is_written_for_another
 from ingestion.extract.values import is_money
 
 _HEAD_LINES = 8
@@ -79,7 +79,16 @@ def find_supplier_name(page: Sequence[TextLine]) -> str | None:
 
 def find_supplier(page: Sequence[TextLine]) -> Supplier | None:
     """Whose invoice it is; None unless one name is clearly ahead of all others."""
-    return _choose_supplier(_gather_names(page))
+    supplier = _choose_supplier(_gather_names(page))
+    # A marketplace writes invoices for its sellers under its own head.
+    if (
+        supplier is not None
+        and supplier.is_certain
+        and Sign.NAMED not in supplier.signs
+        and is_written_for_another(page)
+    ):
+        return replace(supplier, is_certain=False)
+    return supplier
 
 
 @dataclass(slots=True)

@@ -64,6 +64,13 @@ _ASSIGNMENT = labels.match_any(
     r"\bassign(?:ed|ment)|\bab(?:getreten|tretung)|\bzession|\bcession|\bcédée?\b|\bsubrog|\bcedut[oa]\b|\bcessione\b|\bcedid[oa]\b|\bcesión|\bcess?ão",
     r"\b(?:overgedragen|gecedeerd|verpand)|\b(?:przenies|cesj|przelew\w{0,3}\s+wierzytelno)|\bpostoup|\boverdrag|\böverlåt|factoring",
 )
+# Who sells for another one, or bills for him: a marketplace, an agency, who keeps the books.
+_FOR_ANOTHER = labels.match_any(
+    r"\b(?:issued|invoiced|billed|sold|raised|prepared|acting|agent)\b.{0,60}\bon\s+behalf\s+of\b|\bname\s+and\s+on\s+behalf\b",
+    r"\bim\s+namen\s+(?:und|von|der)\b.{0,40}\brechnung\b|\bau\s+nom\s+et\s+pour\s+le\s+compte\b|\bin\s+nome\s+e\s+per\s+conto\b",
+    r"\ben\s+nombre\s+y\s+por\s+cuenta\b|\bem\s+nome\s+e\s+por\s+conta\b|\b(?:namens|in\s+naam)\s+en\s+voor\s+rekening\b",
+    r"\bw\s+imieniu\s+i\s+na\s+rzecz\b|\bjménem\s+a\s+na\s+účet\b|\bpå\s+vegne\s+af\b|\bför\s+\w{1,30}\s+räkning\b",
+)
 _MAX_TEXT = 300  # letters
 _BESIDE = 60.0  # points: what is farther from a label is in another column
 _NEAR_LINES = 3
@@ -87,6 +94,11 @@ def is_bank(name: str) -> bool:
 
 def is_financier(name: str) -> bool:
     return _FINANCIER.search(name) is not None
+
+
+def is_written_for_another(page: Sequence[TextLine]) -> bool:
+    """Whether it says that its writer is not whose invoice it is."""
+    return any(_FOR_ANOTHER.search(line.text[: 2 * _MAX_TEXT]) for line in page)
 
 
 def tells_of_assignment(page: Sequence[TextLine], index: int) -> bool:

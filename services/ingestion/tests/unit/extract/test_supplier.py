@@ -324,3 +324,20 @@ def test_a_letter_head_and_the_holder_of_the_account_agree(others: str, is_certa
 
 def test_a_sender_is_looked_for_in_a_cell_of_blanks_in_one_go() -> None:
     assert find_supplier_name(page("Invoice 7\nx" + "\u00a0" * 100_000 + "x")) is None
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Issued by Lumen B.V. on behalf of Muster Ltd",
+        "Diese Rechnung wird im Namen und für Rechnung der Muster GmbH ausgestellt",
+        "Facture établie au nom et pour le compte de Muster SARL",
+        "Emessa in nome e per conto di Muster S.r.l.",
+    ],
+)
+def test_who_writes_an_invoice_for_another_one_is_not_certainly_its_supplier(sentence: str) -> None:
+    text = "Lumen B.V.\nVAT NL119295349B01\n\nCustomer: Beispiel AG\nInvoice 7\n{}\nTotal 10.00"
+    plain, for_another = find_supplier(page(text.format(""))), find_supplier(page(text.format(sentence)))
+    assert plain is not None
+    assert plain.is_certain
+    assert for_another is None or not for_another.is_certain
