@@ -21,6 +21,7 @@ from ingestion.domain.trade_matching import (
     have_same_security,
 )
 
+_MAX_COMPARED_REPLACEMENTS = 200  # of one trade
 _MAX_DAYS_BETWEEN = 7  # a note is corrected soon, and the same security traded again
 
 
@@ -247,7 +248,14 @@ def _find_rivals(
             ]
     for replacements in replacing.values():
         if len({one.place for one in replacements}) > 1:
-            rivals |= {
-                one.place: other.group for one in replacements for other in replacements if one.is_rival_of(other)
-            }
+            rivals |= _pair_rivals(replacements)
     return rivals
+
+
+def _pair_rivals(replacements: Sequence[_Replacement]) -> dict[int, StatementGroup]:
+    """By their place: another one's cancellation. Of very many all are rivals: none is compared with all others."""
+    if len(replacements) > _MAX_COMPARED_REPLACEMENTS:
+        first = replacements[0]
+        other = next(one for one in replacements if one.place != first.place)
+        return {one.place: (other if one.place == first.place else first).group for one in replacements}
+    return {one.place: other.group for one in replacements for other in replacements if one.is_rival_of(other)}

@@ -213,3 +213,11 @@ def test_a_person_names_the_trade_that_a_correction_takes_back() -> None:
         for entry in confirm(build_entries(documents), ["a", "b"])
     ]
     assert judge_trades(entries)["a.0"].state is TradeState.CANCELLED
+
+
+def test_a_note_of_very_many_trades_and_cancellations_counts_none_of_them_and_is_judged_at_once() -> None:
+    """Compared in pairs they took minutes, in which the ledger of the tenant was locked."""
+    trades = [replace(FORMER, quantity=Decimal(10 + number), reference=f"R{number}") for number in range(150)]
+    taken = [build_taking(trade, FORMER.reference) for trade in trades]
+    states = settle([("former", CONTRACT_NOTE, [FORMER]), ("note", CONTRACT_NOTE, [*trades, *taken])])
+    assert "counted" not in {state for trade_id, state in states.items() if trade_id.startswith("note")}
