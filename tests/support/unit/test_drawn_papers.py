@@ -24,7 +24,8 @@ def test_a_paper_of_an_invoicing_program_is_read_whole(paper: DrawnPaper) -> Non
     assert paper.truth is not None
     pages = read_pages(paper)
     assert is_invoice(pages)
-    invoice, kind = read_invoice(pages)
+    printed = read_invoice(pages)
+    invoice, kind = printed.invoice, printed.kind
     outcome = routing.route_extraction(routing.Extraction(kind, invoice.to_json(), 0.9, "test"))
     judgement = judge_reading(paper.truth, {"status": outcome.status, "extraction": outcome.extraction})
     assert {field: verdict for field, verdict in judgement.verdicts.items() if verdict is not Verdict.RIGHT} == {}
@@ -35,6 +36,7 @@ def test_a_paper_of_an_invoicing_program_is_read_whole(paper: DrawnPaper) -> Non
 def test_what_is_no_invoice_is_none_whatever_total_it_has(paper: DrawnPaper) -> None:
     pages = read_pages(paper)
     assert not is_invoice(pages)
-    invoice, kind = read_invoice(pages)
+    printed = read_invoice(pages)
+    invoice, kind = printed.invoice, printed.kind
     outcome = routing.route_extraction(routing.Extraction(kind, invoice.to_json(), 0.9, "test"))
     assert outcome.status is not ResultStatus.COMPLETED

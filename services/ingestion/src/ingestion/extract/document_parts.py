@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 
 from ingestion.domain.invoice import Invoice
 from ingestion.domain.transcript import Transcript
-from ingestion.extract.layout_rules import is_invoice, limit_lines, read_invoice
-from ingestion.extract.supplier import find_supplier
+from ingestion.extract.layout_rules import is_invoice, read_invoice
 
 # In two readings of one invoice these never differ.
 _IDENTITY = ("invoice_number", "total_gross", "currency", "issue_date", "vat_id", "iban")
@@ -19,12 +18,7 @@ class InvoicePart:
     transcript: Transcript
     invoice: Invoice
     kind: str
-
-    @property
-    def has_certain_supplier(self) -> bool:
-        """Whether two signs on its pages agree whose invoice it is."""
-        supplier = find_supplier(limit_lines(self.transcript))
-        return supplier is not None and supplier.is_certain
+    has_certain_supplier: bool
 
     @property
     def is_certain(self) -> bool:
@@ -59,8 +53,8 @@ def split_parts(transcript: Transcript) -> list[Transcript]:
 
 
 def read_part(part: Transcript) -> InvoicePart:
-    invoice, kind = read_invoice(part)
-    return InvoicePart(part, invoice, kind)
+    printed = read_invoice(part)
+    return InvoicePart(part, printed.invoice, printed.kind, printed.has_certain_supplier)
 
 
 def _contradict(one: Invoice, other: Invoice) -> bool:

@@ -6,7 +6,7 @@ lines count only if their amounts make a total of the page.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ingestion.domain.invoice import CORRECTED_INVOICE, CREDIT_NOTE, INVOICE, Invoice
 from ingestion.domain.transcript import TextLine, Transcript
@@ -28,7 +28,7 @@ from ingestion.extract.other_titles import (
 )
 from ingestion.extract.page_head import limit_to_head
 from ingestion.extract.payee_numbers import find_iban, find_vat_id
-from ingestion.extract.supplier import find_supplier_name
+from ingestion.extract.supplier import find_supplier
 from ingestion.extract.tax_ids import find_tax_ids
 from ingestion.extract.totals import InvoiceTotals, find_totals
 
@@ -38,8 +38,17 @@ _MAX_CELLS = 40  # of a line
 _LONG_DOCUMENT = 3  # pages in front of the last one, from which on the invoice is looked for
 
 
-def read_invoice(transcript: Transcript) -> tuple[Invoice, str]:
-    """The invoice on these pages and its kind: `invoice`, `credit_note` or `corrected_invoice`."""
+@dataclass(frozen=True, slots=True)
+class PrintedInvoice:
+    """What pages say. `kind` is `invoice`, `credit_note` or `corrected_invoice`; `has_certain_supplier` whether signs
+    on them agree whose invoice it is."""
+
+    invoice: Invoice
+    kind: str
+    has_certain_supplier: bool
+
+
+def read_invoice(transcript: Transcript) -> PrintedInvoice:
     page = limit_lines(transcript)
     currency = find_currency(page)
     # What a reminder asks for is no invoice's total, with its fees and what was paid already.
@@ -47,7 +56,8 @@ def read_invoice(transcript: Transcript) -> tuple[Invoice, str]:
     day_first = determine_day_first(page, currency)
     issued = find_issue_date(page, day_first)
     due = find_due_date(page, day_first)
-    supplier_name = find_supplier_name(page)
+    supplier = find_supplier(page)
+    supplier_name = None if supplier is None else supplier.name
     invoice = Invoice(
         supplier_name=supplier_name,
         invoice_number=find_invoice_number(page),
@@ -62,7 +72,8 @@ def read_invoice(transcript: Transcript) -> tuple[Invoice, str]:
         iban=find_iban(page),
         amount_due=totals.due,
     )
-    return _add_lines(invoice, page, totals), _determine_kind(page, invoice)
+    is_certain = supplier is not None and supplier.is_certain
+    return PrintedInvoice(_add_lines(invoice, page, totals), _determine_kind(page, invoice), is_certain)
 
 
 def is_invoice(transcript: Transcript) -> bool:

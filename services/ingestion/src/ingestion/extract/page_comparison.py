@@ -66,7 +66,7 @@ def find_contradictions(invoice: Invoice, transcript: Transcript) -> dict[str, A
 
 def _read_printed(transcript: Transcript, page: Sequence[TextLine]) -> Invoice:
     """With a total that the page's own amounts speak against: an XML has to know it all the same."""
-    printed = read_invoice(transcript)[0]
+    printed = read_invoice(transcript).invoice
     if printed.total_gross is not None or asks_for_nothing_new(page):
         return printed
     return replace(printed, total_gross=find_totals(page, printed.currency).doubtful)
@@ -78,7 +78,7 @@ def is_another_kind(document_type: str, transcript: Transcript) -> bool:
     page = limit_lines(transcript)
     if asks_for_nothing_new(page) and not begins_again_as_invoice(page):
         return True
-    return {document_type, read_invoice(transcript)[1]} == {INVOICE, CREDIT_NOTE}
+    return {document_type, read_invoice(transcript).kind} == {INVOICE, CREDIT_NOTE}
 
 
 def _list_missing_values(

@@ -95,7 +95,7 @@ def build_template(
         currency=invoice.currency,
         currencies=_name_currencies(page),
         features=features,
-        overrides=_list_overrides(read_invoice(transcript)[0], invoice, former),
+        overrides=_list_overrides(read_invoice(transcript).invoice, invoice, former),
         rules={
             field: rules for field, rules in _unify_date_order(_learn_fields(page, invoice, former)).items() if rules
         },

@@ -7,7 +7,7 @@ from ingestion.extract.layout_rules import read_invoice
 
 
 def dates(*rows: str) -> tuple[str, str]:
-    invoice = read_invoice(Transcript.from_rows(rows))[0]
+    invoice = read_invoice(Transcript.from_rows(rows)).invoice
     return str(invoice.issue_date), str(invoice.due_date)
 
 

@@ -7,7 +7,7 @@ from ingestion.extract.layout_rules import read_invoice
 
 
 def number(*rows: str) -> str | None:
-    return read_invoice(Transcript.from_rows(rows))[0].invoice_number
+    return read_invoice(Transcript.from_rows(rows)).invoice.invoice_number
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_a_date_behind_a_title_is_no_number(written: str) -> None:
 
 def test_a_number_and_a_date_may_share_a_label_under_their_title() -> None:
     rows = ["Rechnung", "Nummer/Datum", "90012345 / 14.03.2026", "Auftragsnummer/Datum", "4500781 / 02.03.2026"]
-    invoice = read_invoice(Transcript.from_rows(rows))[0]
+    invoice = read_invoice(Transcript.from_rows(rows)).invoice
     assert (invoice.invoice_number, str(invoice.issue_date)) == ("90012345", "2026-03-14")
     assert number("Lieferschein", *rows[1:]) is None
 

@@ -33,14 +33,14 @@ TOTALS = ["Net   100.00 €", "VAT 20%   20.00 €", "Total   120.00 €"]
 def test_what_a_reminder_asks_for_is_no_total_of_an_invoice(title: str) -> None:
     reminder = Transcript.from_rows(["Muster GmbH", title, *TABLE, "Mahngebühr   5,00 €", "Gesamtbetrag   2.203,44 €"])
     assert not is_invoice(reminder)
-    assert read_invoice(reminder)[0].total_gross is None
+    assert read_invoice(reminder).invoice.total_gross is None
 
 
 def test_what_a_delay_costs_is_asked_for_by_no_invoice() -> None:
     rows = ["Kowal Sp. z o.o.", "Faktura nr   Kwota", "FV 77/03/2026   4 920,00 zł", "Odsetki ustawowe   88,12 zł"]
     total = "Razem do zapłaty: 5 008,12 zł"
-    assert read_invoice(Transcript.from_rows(["Kowal", "Pismo", "", *rows[2:], total]))[0].total_gross is None
-    assert read_invoice(Transcript.from_rows(["Faktura nr 7/2026", *rows[2:], total]))[0].amount_due is not None
+    assert read_invoice(Transcript.from_rows(["Kowal", "Pismo", "", *rows[2:], total])).invoice.total_gross is None
+    assert read_invoice(Transcript.from_rows(["Faktura nr 7/2026", *rows[2:], total])).invoice.amount_due is not None
 
 
 def test_a_row_of_a_statement_names_an_invoice_and_is_no_title() -> None:
@@ -66,9 +66,9 @@ def test_what_a_customer_tells_that_it_paid_is_no_invoice_and_a_slip_below_one_i
 @pytest.mark.parametrize("words", ["Reminder: please quote our number", "Mahnung"])
 def test_an_invoice_may_speak_of_reminders(words: str) -> None:
     rows = ["Muster GmbH", "Rechnung Nr. 2026-10443", words, "Gesamtbetrag   2.203,44 €"]
-    assert str(read_invoice(Transcript.from_rows(rows))[0].total_gross) == "2203.44"
+    assert str(read_invoice(Transcript.from_rows(rows)).invoice.total_gross) == "2203.44"
     rows = ["Muster GmbH", words.replace("Mahnung", "Mahnungen: keine"), "Gesamtbetrag   2.203,44 €", "Rechnung 7"]
-    assert str(read_invoice(Transcript.from_rows(rows))[0].total_gross) == "2203.44"
+    assert str(read_invoice(Transcript.from_rows(rows)).invoice.total_gross) == "2203.44"
 
 
 def test_a_reminder_with_the_invoice_behind_it_is_for_a_person() -> None:
@@ -76,7 +76,7 @@ def test_a_reminder_with_the_invoice_behind_it_is_for_a_person() -> None:
     copy = Transcript.from_rows(["Muster GmbH", "Rechnung Nr. 2026-10443", "Gesamtbetrag   120,00 €"])
     both = replace(reminder, lines=(*reminder.lines, *(replace(line, page=1) for line in copy.lines)))
     assert is_invoice(both)
-    assert read_invoice(both)[0].total_gross is None
+    assert read_invoice(both).invoice.total_gross is None
 
 
 @pytest.mark.parametrize(
@@ -86,13 +86,13 @@ def test_a_reminder_with_the_invoice_behind_it_is_for_a_person() -> None:
 def test_a_pro_forma_invoice_is_none(title: str) -> None:
     transcript = Transcript.from_rows(["Example Ltd", title, "Invoice No: PF-12", *TOTALS])
     assert not is_invoice(transcript)
-    assert read_invoice(transcript)[0].total_gross is None
+    assert read_invoice(transcript).invoice.total_gross is None
 
 
 def test_an_invoice_may_name_the_pro_forma_invoice_before_it() -> None:
     transcript = Transcript.from_rows(["Example Ltd", "Proforma invoice PF-12 was paid", "Invoice", *TOTALS])
     assert is_invoice(transcript)
-    assert str(read_invoice(transcript)[0].total_gross) == "120.00"
+    assert str(read_invoice(transcript).invoice.total_gross) == "120.00"
 
 
 def test_a_statement_of_what_is_open_is_no_invoice_and_a_bill_that_is_called_one_may_be() -> None:
@@ -143,17 +143,19 @@ def test_an_answer_to_a_reminder_is_none() -> None:
 
 def test_a_title_over_two_lines_is_that_of_a_proforma() -> None:
     rows = ["Muster GmbH", "Rechnung", "Proforma", "Rechnung Nr. 17", *TOTALS]
-    assert read_invoice(Transcript.from_rows(rows))[0].total_gross is None
+    assert read_invoice(Transcript.from_rows(rows)).invoice.total_gross is None
 
 
 def test_the_address_for_invoices_is_no_title_of_one() -> None:
     rows = ["Muster GmbH", "Invoice address", "Kunde AG", "Payment reminder", "Your invoice 17", *TOTALS]
-    assert read_invoice(Transcript.from_rows(rows))[0].total_gross is None
+    assert read_invoice(Transcript.from_rows(rows)).invoice.total_gross is None
 
 
 def test_a_lawyers_notice_is_no_bill() -> None:
     rows = ["Avv. Rossi", "{}Parcella n. 17", *TOTALS]
-    totals = [read_invoice(Transcript.from_rows([row.format(word) for row in rows]))[0] for word in ("", "Avviso di ")]
+    totals = [
+        read_invoice(Transcript.from_rows([row.format(word) for row in rows])).invoice for word in ("", "Avviso di ")
+    ]
     assert [invoice.total_gross is None for invoice in totals] == [False, True]
     assert totals[0].invoice_number == "17"
 
@@ -179,9 +181,9 @@ def test_what_only_begins_as_a_reminder_does_may_stand_over_an_invoice(sentence:
 def test_a_pro_forma_invoice_that_was_paid_stands_over_the_invoice_itself() -> None:
     rows = ["Muster GmbH", "Proforma-Rechnung Nr. 12 vom 3. Mai bezahlt", "Rechnung Nr. 117", *TOTALS]
     assert is_invoice(Transcript.from_rows(rows))
-    assert str(read_invoice(Transcript.from_rows(rows))[0].total_gross) == "120.00"
+    assert str(read_invoice(Transcript.from_rows(rows)).invoice.total_gross) == "120.00"
     # Where it is not said what it is to the invoice, a person sees to it.
     rows[1] = "Proforma-Rechnung Nr. 12"
     assert is_invoice(Transcript.from_rows(rows))
-    assert read_invoice(Transcript.from_rows(rows))[0].total_gross is None
+    assert read_invoice(Transcript.from_rows(rows)).invoice.total_gross is None
     assert not is_invoice(Transcript.from_rows([row for row in rows if row != "Rechnung Nr. 117"]))

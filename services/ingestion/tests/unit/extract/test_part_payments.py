@@ -10,7 +10,7 @@ from ingestion.extract.totals import find_totals
 
 
 def number_and_date(*rows: str) -> tuple[str | None, str]:
-    invoice = read_invoice(Transcript.from_rows(rows))[0]
+    invoice = read_invoice(Transcript.from_rows(rows)).invoice
     return invoice.invoice_number, str(invoice.issue_date)
 
 

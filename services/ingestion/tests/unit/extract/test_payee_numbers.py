@@ -10,7 +10,7 @@ from ingestion.extract.payee_numbers import find_iban, find_vat_id
 
 
 def vat_id(*rows: str) -> str | None:
-    return read_invoice(Transcript.from_rows(rows))[0].vat_id
+    return read_invoice(Transcript.from_rows(rows)).invoice.vat_id
 
 
 def test_of_two_columns_the_one_below_the_seller_counts_however_far_below() -> None:
@@ -46,9 +46,9 @@ def test_a_letter_says_whom_it_is_for() -> None:
 
 def test_a_polish_account_is_written_without_its_country() -> None:
     rows = ["Faktura nr 7/2026", "Nr konta: 61 1090 1014 0000 0712 1981 2874"]
-    assert read_invoice(Transcript.from_rows(rows))[0].iban == "PL61109010140000071219812874"
+    assert read_invoice(Transcript.from_rows(rows)).invoice.iban == "PL61109010140000071219812874"
     rows[1] = rows[1].replace("2874", "2875")
-    assert read_invoice(Transcript.from_rows(rows))[0].iban is None
+    assert read_invoice(Transcript.from_rows(rows)).invoice.iban is None
 
 
 @pytest.mark.parametrize(
