@@ -9,6 +9,7 @@ from ingestion.domain.transcript import TextCell, TextLine
 from ingestion.extract import labels, values
 from ingestion.extract.company_names import normalize_name
 from ingestion.extract.customer_cells import is_buyer_cell
+from ingestion.extract.page_blocks import BLOCK_GAP
 from ingestion.extract.tax_ids import find_tax_ids
 from ingestion.extract.third_parties import is_bank
 from ingestion.extract.value_places import list_texts_below
@@ -17,6 +18,7 @@ _SAME_COLUMN = 12.0  # points
 _FAR_ABOVE = 20  # lines that a heading may stand above what is said of it
 _NEAR_ABOVE = 6
 _NEAR_COLUMNS = 3  # lines that a foot's columns begin above
+_BLOCK_LINES = 12  # of an address, with those beside it
 _MAX_CELLS_BEFORE = 6
 _OF_ACCOUNT = labels.match_any(r"\b(?:iban|bic|swift|blz|sort\s+code|bankgiro|plusgiro|konto\w{0,8}|account)\b")
 _LONGEST_HEADING = 40
@@ -70,17 +72,23 @@ def _is_somebody_elses(page: Sequence[TextLine], index: int, number: int, suppli
 
 
 def _list_texts_before(page: Sequence[TextLine], index: int, number: int) -> Iterator[tuple[int, TextCell, str]]:
-    """In the cell, to its left, and above in its column, from the nearest on."""
+    """In the cell, to its left, and above in its column as far as its block goes, from the nearest on."""
     line = page[index]
     cell = line.cells[number]
     label = labels.VAT_ID.search(cell.text)
     yield index, cell, cell.text[: label.start()] if label else ""
     for other in reversed(line.cells[max(0, number - _MAX_CELLS_BEFORE) : number]):
         yield index, other, other.text
-    for at in range(index - 1, max(-1, index - 1 - _NEAR_COLUMNS), -1):
+    lowest, has_gap = line.top, False
+    for at in range(index - 1, max(-1, index - 1 - _BLOCK_LINES), -1):
         for other in page[at].cells if page[at].page == line.page else ():
-            if abs(other.left - cell.left) < _SAME_COLUMN:
-                yield at, other, other.text
+            if abs(other.left - cell.left) >= _SAME_COLUMN:
+                continue
+            has_gap |= lowest - page[at].top > BLOCK_GAP * max(line.height, page[at].height)
+            if has_gap and index - at > _NEAR_COLUMNS:
+                return
+            lowest = page[at].top
+            yield at, other, other.text
 
 
 def _has_account_below(page: Sequence[TextLine], index: int, cell: TextCell) -> bool:

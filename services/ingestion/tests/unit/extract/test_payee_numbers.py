@@ -123,3 +123,13 @@ def test_a_number_behind_another_companys_name_is_that_companys(foot: list[str],
     assert (
         find_vat_id(read_rows("\n".join(["Malerbetrieb Kunz", "Rechnung 7", *foot])), "Malerbetrieb Kunz") == expected
     )
+
+
+def test_a_number_at_the_end_of_another_companys_address_is_that_companys() -> None:
+    """As that of the customer in an envelope's window, where no word says whose it is."""
+    letter = (
+        "Muster GmbH, Ring 3, 6020 Innsbruck\n\n{}\nTalweg 1\n83242 Reit im Winkl\nDeutschland\nBayern\nUID DE155448768"
+    )
+    assert find_vat_id(read_rows(letter.format("Beispiel GmbH")), "Muster GmbH") is None
+    assert find_vat_id(read_rows(letter.format("Muster GmbH")), "Muster GmbH") == "DE155448768"
+    assert find_vat_id(read_rows(letter.format("Beispiel GmbH").replace("Bayern", "")), "Muster GmbH") == "DE155448768"
