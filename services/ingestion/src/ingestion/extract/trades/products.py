@@ -136,22 +136,25 @@ def _multiply(
             for units in quantity.readings:
                 for value in price.readings:
                     if units and value:
-                        yield from _match_gross(candidates, quantity, units, price, value, rates, score - rank - number)
+                        factors = _Factors(quantity, units, price, value)
+                        yield from _match_gross(candidates, factors, rates, score - rank - number)
 
 
-def _match_gross(
-    candidates: Candidates,
-    quantity: Number,
-    units: Decimal,
-    price: Number,
-    value: Decimal,
-    rates: Sequence[Decimal],
-    score: int,
-) -> Iterator[Product]:
-    for is_bond in _list_kinds_of_price(quantity, price):
-        if not is_bond and quantity.currency is not None and price.currency is None:
+@dataclass(frozen=True, slots=True)
+class _Factors:
+    """Two numbers, and one of the readings of each."""
+
+    quantity: Number
+    units: Decimal
+    price: Number
+    value: Decimal
+
+
+def _match_gross(candidates: Candidates, factors: _Factors, rates: Sequence[Decimal], score: int) -> Iterator[Product]:
+    for is_bond in _list_kinds_of_price(factors.quantity, factors.price):
+        if not is_bond and factors.quantity.currency is not None and factors.price.currency is None:
             continue  # `1,565.99 GBP`: the price, and what it is multiplied by the quantity
-        yield from _match_amount(candidates, quantity, units, price, value, rates, score, is_bond=is_bond)
+        yield from _match_amount(candidates, factors, rates, score, is_bond=is_bond)
 
 
 def _list_kinds_of_price(quantity: Number, price: Number) -> tuple[bool, ...]:
@@ -167,18 +170,11 @@ def _list_kinds_of_price(quantity: Number, price: Number) -> tuple[bool, ...]:
 
 
 def _match_amount(
-    candidates: Candidates,
-    quantity: Number,
-    units: Decimal,
-    price: Number,
-    value: Decimal,
-    rates: Sequence[Decimal],
-    score: int,
-    *,
-    is_bond: bool,
+    candidates: Candidates, factors: _Factors, rates: Sequence[Decimal], score: int, *, is_bond: bool
 ) -> Iterator[Product]:
+    quantity, units, price, value = factors.quantity, factors.units, factors.price, factors.value
     amount = units * value / _HUNDRED if is_bond else units * value
-    slack = _compute_slack(quantity, units, price, value) / (_HUNDRED if is_bond else 1)
+    slack = _compute_slack(factors) / (_HUNDRED if is_bond else 1)
     converted = (
         [(amount, False)] + [(amount / rate, True) for rate in rates] + [(amount * rate, True) for rate in rates]
     )
@@ -218,8 +214,10 @@ def _list_once(numbers: Sequence[Number]) -> Iterator[Number]:
             yield number
 
 
-def _compute_slack(quantity: Number, units: Decimal, price: Number, value: Decimal) -> Decimal:
+def _compute_slack(factors: _Factors) -> Decimal:
     """How far a product may be from what is printed, since both its factors were rounded."""
+    units, value = factors.units, factors.value
+    price, quantity = factors.price, factors.quantity
     of_price = units * Decimal(1).scaleb(-price.decimals) / 2 if price.decimals else Decimal(0)
     of_quantity = value * Decimal(1).scaleb(-quantity.decimals) / 2 if quantity.decimals else Decimal(0)
     return TWO_CENTS + min(of_price, units * value / 200) + min(of_quantity, units * value / 50)
