@@ -4,7 +4,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from datetime import date, datetime
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -12,24 +12,22 @@ from typing import Any
 import httpx
 import orjson
 import pytest
-from ingestion_fakes import build_record, build_trade
+from ingestion_fakes import build_trade
 from ingestion_processes import api_settings, as_tenant, running_api
 from ingestion_site import SCHEMA, Ingestion, utc_now, wait_for_blocked_statement
+from stated_trades import NOTE, claim, finish, outcome_of
 
-from ingestion.adapters import document_results, similar_trades, trade_announcements
-from ingestion.adapters.document_results import append_results
+from ingestion.adapters import similar_trades
 from ingestion.adapters.trade_announcements import PgTradeAnnouncements
-from ingestion.domain.document import DocumentLease, DocumentOutcome
+from ingestion.domain.document import DocumentOutcome
 from ingestion.domain.reasons import ReviewReason
-from ingestion.domain.trade import ACTIVITY_STATEMENT, CONTRACT_NOTE, Trade
-from mailroom_common.errors import Unavailable
-from mailroom_common.events import Profile, ResultStatus
+from ingestion.domain.trade import ACTIVITY_STATEMENT, CONTRACT_NOTE
+from mailroom_common.events import ResultStatus
 from mailroom_common.outbox import Outbox
 
 pytestmark = pytest.mark.stack
 
 OPERATOR = as_tenant("acme", "operator")
-NOTE = build_trade(reference="R-1001")
 
 
 @pytest.fixture
@@ -39,30 +37,6 @@ async def api(site: Ingestion, postgres_url: str, tmp_path: Path) -> AsyncIterat
         httpx.AsyncClient(base_url=url, headers=OPERATOR, timeout=10) as client,
     ):
         yield client
-
-
-def outcome_of(*trades: Trade, status: ResultStatus = ResultStatus.COMPLETED) -> DocumentOutcome:
-    return DocumentOutcome(
-        status=status,
-        reason=None if status is ResultStatus.COMPLETED else ReviewReason.TRADE_CANCELLED,
-        document_type=CONTRACT_NOTE,
-        extraction={"trades": [trade.to_json() for trade in trades]},
-        confidence=0.95,
-        reader="trades/1",
-    )
-
-
-async def claim(site: Ingestion, name: str, *, source: str = "source-1", tenant: str = "acme") -> DocumentLease:
-    await site.intakes.record_attachment(
-        build_record(name.encode(), message=name, source=source, tenant=tenant, profile=Profile.CONTRACT_NOTE)
-    )
-    return await site.claim_document()
-
-
-async def finish(site: Ingestion, name: str, outcome: DocumentOutcome, **where: str) -> str:
-    lease = await claim(site, name, **where)
-    assert await site.leases.finish_document(lease, outcome)
-    return lease.document_id
 
 
 async def test_a_trade_that_is_committed_later_has_changed_later(site: Ingestion) -> None:
@@ -124,104 +98,6 @@ async def test_a_cursor_of_a_list_in_another_order_is_refused_and_ends_no_list(
     page = (await api.get("/trades", params={**wanted, "limit": 1})).json()
     of_other_order = await api.get("/trades", params={**other, "cursor": page["next_cursor"]})
     assert (of_other_order.status_code, "other filters" in of_other_order.text) == (422, True)
-
-
-async def test_one_tenants_many_announcements_hold_up_no_other_tenants(site: Ingestion) -> None:
-    names = [("first", "acme"), ("second", "acme"), ("third", "globex")]
-    documents = [await finish(site, name, outcome_of(NOTE), tenant=tenant, source=tenant) for name, tenant in names]
-    await site.pool.execute("delete from ingestion.trade_announcement")
-    await site.pool.executemany(
-        "insert into ingestion.trade_announcement (document_id, tenant_id) values ($1, $2)",
-        [(document, tenant) for document, (_, tenant) in zip(documents, names, strict=True)],
-    )
-    await site.pool.execute("delete from ingestion.outbox")
-    announcements = PgTradeAnnouncements(site.pool, Outbox(SCHEMA, site.codec), utc_now)
-    assert [await announcements.announce_next() for _ in range(4)] == [True, True, True, False]
-    announced = [result.document_id for result in await site.results()]
-    assert announced == [documents[0], documents[2], documents[1]]
-
-
-async def test_announcements_of_an_earlier_release_which_name_no_tenant_take_turns_too(site: Ingestion) -> None:
-    await finish(site, "note", outcome_of(NOTE))
-    await site.pool.execute(
-        "insert into ingestion.trade_announcement (document_id) select document_id from ingestion.document"
-    )
-    announcements = PgTradeAnnouncements(site.pool, Outbox(SCHEMA, site.codec), utc_now)
-    assert [await announcements.announce_next() for _ in range(2)] == [True, False]
-
-
-async def test_a_document_that_cannot_be_announced_holds_up_no_other(
-    site: Ingestion, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    broken, sound = [await finish(site, name, outcome_of(NOTE)) for name in ("broken", "sound")]
-    await site.pool.execute("insert into ingestion.trade_announcement (document_id) values ($1), ($2)", broken, sound)
-    append = append_results
-
-    async def append_sound(conn: Any, outbox: Outbox, document: Any, occurred_at: datetime) -> None:
-        if document["document_id"] == broken:
-            raise ValueError("a bug of ours")
-        await append(conn, outbox, document, occurred_at)
-
-    monkeypatch.setattr(trade_announcements, "append_results", append_sound)
-    announcements = PgTradeAnnouncements(site.pool, Outbox(SCHEMA, site.codec), utc_now)
-    assert [await announcements.announce_next() for _ in range(3)] == [True, True, False]
-    assert await site.pool.fetchval("select document_id from ingestion.trade_announcement") == broken
-    assert (await site.document(broken))["result_number"] == 1, "nothing of it was kept"
-
-
-async def test_an_announcement_that_takes_too_long_each_time_leaves_the_tenants_others_their_turn(
-    site: Ingestion, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    documents = [await finish(site, name, outcome_of(NOTE)) for name in ("slow", "quick")]
-    await site.pool.executemany(
-        "insert into ingestion.trade_announcement (document_id, tenant_id) values ($1, 'acme')",
-        [(document,) for document in documents],
-    )
-
-    async def give_up(*_: object) -> None:
-        raise Unavailable("a statement took too long")
-
-    announcements = PgTradeAnnouncements(site.pool, Outbox(SCHEMA, site.codec), utc_now)
-    with monkeypatch.context() as patch:
-        patch.setattr(trade_announcements, "append_results", give_up)
-        with pytest.raises(Unavailable):
-            await announcements.announce_next()
-    assert [await announcements.announce_next() for _ in range(2)] == [True, False]
-
-
-@pytest.mark.parametrize(
-    ("row", "parameters", "statement", "arguments"),
-    [
-        (
-            "trade_announcement (document_id, tenant_id) select n::text, 'tenant-' || n % 9",
-            "text",
-            trade_announcements._FIND_NEXT,
-            "'tenant-5'",
-        ),
-        (
-            "result_backlog (document_id, tenant_id, after_seq) select n::text, 'tenant-' || n % 9, 0",
-            "text[], text",
-            document_results._FIND_NEXT,
-            "'{}', 'tenant-5'",
-        ),
-    ],
-)
-async def test_a_turn_is_found_without_a_look_at_the_rows_of_the_tenants_before(
-    site: Ingestion, row: str, parameters: str, statement: str, arguments: str
-) -> None:
-    async with site.pool.acquire() as conn:
-        filling = conn.transaction()
-        await filling.start()
-        await conn.execute("set local session_replication_role = replica")  # rows of no document
-        await conn.execute(f"insert into ingestion.{row} from generate_series(1, 5000) n")
-        await conn.execute("analyze ingestion.trade_announcement, ingestion.result_backlog")
-        await conn.execute("set local plan_cache_mode = force_generic_plan")  # as after the fifth execution
-        await conn.execute(f"prepare find_next({parameters}) as {statement}")
-        rows = await conn.fetch(f"explain execute find_next({arguments})")
-        await conn.execute("deallocate find_next")
-        await filling.rollback()
-    plan = "\n".join(line[0] for line in rows)
-    assert re.search(r"Index Cond: \(\(?tenant_id > \$\d\)", plan), plan
 
 
 async def test_who_holds_the_ledger_does_not_wait_for_a_document_that_waits_for_the_ledger(site: Ingestion) -> None:
