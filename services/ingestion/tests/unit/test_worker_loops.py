@@ -23,6 +23,7 @@ class FakeDocuments:
         self.stopping = stopping
         self.answers = answers
         self.asked = 0
+        self.waits = asyncio.Event()
 
     async def process_next(self, lanes: Sequence[Lane]) -> bool:
         self.asked += 1
@@ -34,6 +35,7 @@ class FakeDocuments:
         return bool(answer)
 
     async def read_seconds_until_due(self, lanes: Iterable[Lane]) -> float | None:
+        self.waits.set()
         return None
 
 
@@ -54,11 +56,12 @@ async def test_one_document_follows_another_without_a_pause() -> None:
     assert documents.asked == 3
 
 
-async def test_a_waiting_worker_wakes_when_a_document_comes() -> None:
+async def test_a_waiting_worker_wakes_when_a_document_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_loops, "_LONGEST_PAUSE_S", 3600.0)
     stopping, heard = asyncio.Event(), wakeups()
     documents = FakeDocuments(stopping, [False, True])
     running = asyncio.create_task(run(documents, heard, stopping))
-    await asyncio.sleep(0.01)  # it sleeps now
+    await documents.waits.wait()
     assert documents.asked == 1
     await heard.signal_channel(Channel.DOCUMENT_DUE)
     await running

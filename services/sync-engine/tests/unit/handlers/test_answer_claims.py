@@ -115,15 +115,21 @@ async def test_a_crash_of_our_own_puts_the_source_off_and_loses_nothing() -> Non
 async def test_not_before_holds_whatever_the_request_says() -> None:
     bench = Bench()
     bench.knows(doc_source("s"))
-    bench.states.rests_until["s"] = now() + timedelta(seconds=0.3)
+    rests_until = bench.states.rests_until["s"] = now() + timedelta(seconds=0.3)
+    began_at: list[datetime] = []
+
+    async def look(source: DocSource, reasons: frozenset[SyncReason]) -> RunOutcome:
+        began_at.append(now())
+        return RunCompleted()
+
+    bench.runs.behave = look
     async with working(bench):
         bench.ask("s", SyncReason.MANUAL)
         await asyncio.sleep(0.1)
         bench.ask("s", SyncReason.CONNECT)
-        await asyncio.sleep(0.1)
-        assert bench.runs.keys == []
-        assert bench.log.again() == []
         await until(bench.log.tombstones)
+    assert [at >= rests_until for at in began_at] == [True]
+    assert bench.log.again() == []
 
 
 async def test_a_failed_run_is_asked_for_again_and_rests() -> None:
