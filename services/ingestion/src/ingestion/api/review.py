@@ -22,7 +22,6 @@ from mailroom_common.api_requests import refuse_unknown_parameters
 from mailroom_common.auth import APIKeys, Caller, Role, require_role
 from mailroom_common.web import ListPage
 
-
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=500)]
 Amount = Annotated[Decimal, Field(max_digits=20, decimal_places=6, allow_inf_nan=False)]
 

@@ -44,8 +44,11 @@ def test_a_number_without_the_form_of_its_kind_is_refused_with_what_is_needed(
         "CHE-123.456.789 MWST",
         "B12345678",
         "12/345/67890",
-    ]
-    + ["NO 123 456 789 MVA", "SIRET 123 456 789 00012", "EL123456789", "PL 123-456-78-90"],
+        "NO 123 456 789 MVA",
+        "SIRET 123 456 789 00012",
+        "EL123456789",
+        "PL 123-456-78-90",
+    ],
 )
 def test_a_tax_id_is_taken_as_papers_print_it(tax_id: str) -> None:
     """Its check digit too: a paper may print one that was never right."""
