@@ -1,4 +1,4 @@
-"""What was traded, by its numbers, its symbol and its name; and the numbers of orders and accounts."""
+"""What was traded, by its numbers and its name; and the numbers of orders and accounts."""
 
 import re
 from collections import Counter
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from stdnum import isin as stdnum_isin
 
-from ingestion.extract import kind_words, values
+from ingestion.extract import kind_words
 from ingestion.extract.trades import labels
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import LabelPlace, ReadLine, get_text_behind, list_places, list_words_behind
@@ -139,79 +139,6 @@ _AT_END = re.compile(r"[^\W\d_]{2}.{0,80}\s((?=[A-Z0-9]*\d)[A-Z0-9]{6})\s*$")
 _PAIR = re.compile(r"\b[A-Z]{2}[A-Z0-9]{9}\d\s?/\s?((?=[A-Z]*\d)[A-Z0-9]{6})(?!\w)")
 
 
-_TICKER = re.compile(r"\W{0,3}([A-Z][A-Z0-9]{0,6})(?=\s)")
-
-
-def find_ticker(lines: Sequence[ReadLine], *, has_ticker_column: bool) -> str | None:
-    places = list(list_places(lines, Label.TICKER))
-    has_isin = bool(list_isins(lines))
-    for line, place in places:
-        is_in_brackets = line.text[place.end : place.end + 1] == ")"  # `Name (symbol)`: there it stands as well
-        if not is_in_brackets and (match := _SYMBOL_BEHIND.match(list_words_behind(line, place))):
-            return match[0]
-    if has_ticker_column and not has_isin:
-        for line in lines:
-            anchor = None if labels.WE_CONFIRM.search(line.text) else labels.ANCHOR.match(line.text)
-            if (
-                anchor
-                and (symbol := _TICKER.match(line.text[anchor.end() :]))
-                and not labels.DIRECTION.fullmatch(symbol[1])
-            ):
-                return symbol[1]
-    if (below := _find_ticker_in_table(lines, places)) is not None:
-        return below
-    if places or not has_isin:
-        # A word in brackets that is explained is an abbreviation: `Deferred sales charge (DSC): …`.
-        inside = (_IN_BRACKETS.search(line.text) for line in lines if len(line.text) < 100)
-        symbols = {match[1] for match in inside if match} - _NO_TICKERS
-        if len(symbols) == 1:
-            return symbols.pop()
-    return None if has_isin else _find_ticker_by_name(lines)
-
-
-def _find_ticker_in_table(lines: Sequence[ReadLine], places: Sequence[tuple[ReadLine, LabelPlace]]) -> str | None:
-    """Below its head, where all heads in front of it are of one word below: `Quantity  Code  Price`."""
-    for line, place in places:
-        fronts = [other for other in line.labels if other.start < place.start]
-        is_head = not line.numbers and len(line.labels) >= _MIN_HEADS
-        if not is_head or any(front.label not in _OF_ONE_WORD for front in fronts):
-            continue
-        position = line.index - lines[0].index
-        for row in lines[position + 1 : position + 1 + _ROWS_BELOW_HEAD]:
-            words = row.text.split()
-            if row.numbers and len(words) > len(fronts) and _SYMBOL_ALONE.fullmatch(words[len(fronts)]):
-                return words[len(fronts)]
-    return None
-
-
-def _find_ticker_by_name(lines: Sequence[ReadLine]) -> str | None:
-    """Instead of a name, or alone in the line below it."""
-    for line, place in list_places(lines, Label.NAME):
-        words = list_words_behind(line, place)
-        if re.fullmatch(r"[A-Z]{2,6}", words):
-            return words
-        below = lines[line.index - lines[0].index + 1 :][:1]
-        if place.start == 0 and words and below and re.fullmatch(r"[A-Z]{3,5}", below[0].text.strip()):
-            return below[0].text.strip()
-    return None
-
-
-_SYMBOL_BEHIND = re.compile(r"[A-Z][A-Z0-9]{0,6}(?=$|[\s.):])")
-_SYMBOL_ALONE = re.compile(r"[A-Z][A-Z0-9]{0,5}(?:\.[A-Z]{1,3})?")
-# A letter in brackets is a class of shares.
-_IN_BRACKETS = re.compile(r"(?<!%)(?<!%\s)\(([A-Z]{2,5})\)(?!\s*[:=])")
-_OF_ONE_WORD = frozenset({Label.QUANTITY, Label.DIRECTION, Label.ISIN})
-_MIN_HEADS = 3
-_ROWS_BELOW_HEAD = 2
-_NO_TICKERS = frozenset(
-    {
-        *("ISIN", "WKN", "BIC", "IBAN", "UTC", "GMT", "CET", "CEST", "XETRA", "NYSE", "LSE", "OTC", "MTF"),
-        *("FCA", "FSA", "SEC", "SIPC", "FINRA", "AMF", "LUX", "ACC", "DIST", "DIS", "INC", "CAP", "UK", "US", "USA"),
-        *values.CURRENCY_CODES,
-    }
-)
-
-
 def find_name(lines: Sequence[ReadLine], row: ReadLine | None = None) -> str | None:
     """Behind its label, else where a line says what was bought, else in front of the security's numbers, else in front
     of the trade's numbers, in their row."""
@@ -334,6 +261,7 @@ _OF_BUSINESS = re.compile(r"gesch[äa]fts", re.IGNORECASE)
 # Letters in both sizes, as no word has them: `kwPaRmuHoTzLeQb`.
 _LETTERS_OF_ORDER = re.compile(r"(?=[A-Za-z]*[a-z][A-Z][A-Za-z]*[a-z][A-Z])[A-Za-z]{10,40}(?![\w-])")
 _HEAD_OF_REFERENCE = re.compile(r"\bref(?:\.|erence|erentie|erencia|er[êe]ncia|erenz)?\s+isin\b", re.IGNORECASE)
+_ROWS_BELOW_HEAD = 2
 _REFERENCE_BEFORE_ISIN = re.compile(r"(?<!\S)((?=[A-Z]*\d)[A-Z0-9]{6,30})\s+([A-Z]{2}[A-Z0-9]{9}\d)(?!\S)")
 _MAX_CUSTOMER = 200  # letters of a line in which a customer's number is looked for
 _CUSTOMER_NUMBER = re.compile(
