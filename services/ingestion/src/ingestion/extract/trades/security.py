@@ -8,6 +8,7 @@ from stdnum import isin as stdnum_isin
 
 from ingestion.extract import kind_words
 from ingestion.extract.trades import labels
+from ingestion.extract.trades.grouped_numbers import read_grouped_number
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import LabelPlace, ReadLine, get_text_behind, list_places, list_words_behind
 from ingestion.extract.trades.name_cells import clean_name
@@ -206,9 +207,10 @@ _SAID_NAME = re.compile(
 )
 
 
-REFERENCE = re.compile(r"(?:[A-Z]{1,3}\s)?(?=[\w./-]*\d)[\w./-]{3,40}")
-# Its blanks are none of the number: one note has `4471 0029 18` and the next one `4471002918`.
-_ACCOUNT = re.compile(r"(?=[\w./-]*\d)[\w./-]{2,40}(?:[ ]\d{1,7}(?![\w.,/:-])){0,8}(?:[ ][A-Z](?![\w.,/:-]))?")
+_REFERENCE = re.compile(r"(?:[A-Z]{1,3}\s)?(?=[\w./-]*\d)(?:[\w./-]{3,40}|\d\d(?= \d))")
+# `Y 1044.8810.2100`, `YP/ 0099214`: letters of the bank in front of it.
+_ACCOUNT = re.compile(r"(?:(?!NR|NO|ID|N )[A-Z]{1,2}/? )?(?=[\w./-]*\d)[\w./-]{2,40}")
+_BEFORE_NUMBER = re.compile(r"[ \t:#.()]*(?:n(?:\.?[°º]|\.?o|r|um|\.)\.?:?[ \t]+)?", re.IGNORECASE)
 
 
 _UUID = re.compile(r"(?<![\w-])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![\w-])")
@@ -231,14 +233,15 @@ def find_reference(lines: Sequence[ReadLine]) -> str | None:
 def _find_reference_behind(lines: Sequence[ReadLine]) -> str | None:
     """`Geschäfts-Nr.` may be the customer's: last of all, and not where the note says whose it is."""
     customers = {
-        re.sub(r"\W", "", match[1]) for line in lines for match in _CUSTOMER_NUMBER.finditer(line.text[:_MAX_CUSTOMER])
+        re.sub(r"\W", "", read_grouped_number(line.text, first) or first[0])
+        for line in lines
+        for match in _CUSTOMER_NUMBER.finditer(line.text[:_MAX_CUSTOMER])
+        if (first := _REFERENCE.match(line.text, match.start(1))) is not None
     }
     weak: str | None = None
     for line, place in list_places(lines, Label.REFERENCE):
-        words = list_words_behind(line, place)
-        if (match := REFERENCE.match(words) or _LETTERS_OF_ORDER.match(words)) is None:
+        if (reference := _read_number_behind(line, place, _REFERENCE)) is None:
             continue
-        reference = match[0].rstrip(".")
         if _OF_BUSINESS.match(line.text, place.start) is None:
             return reference
         if re.sub(r"\W", "", reference) not in customers:
@@ -279,12 +282,25 @@ def find_words(lines: Sequence[ReadLine], label: Label, pattern: re.Pattern[str]
 
 
 def find_account(lines: Sequence[ReadLine]) -> str | None:
-    """Of one cell: what stands beside it is another number."""
+    """Of one cell: what stands beside it is another number. Its blanks are none of the number: one note has
+    `4471 0029 18` and the next one `4471002918`."""
     for line, place in list_places(lines, Label.ACCOUNT):
-        cell = line.text[place.end :].lstrip(" \t:#.").partition("\t")[0]
-        if (match := _ACCOUNT.match(cell)) is not None and len(match[0]) >= _MIN_ACCOUNT:
-            return match[0].replace(" ", "").rstrip(".")
+        number = _read_number_behind(line, place, _ACCOUNT)
+        if number is not None and len(number) >= _MIN_ACCOUNT:
+            return number.replace(" ", "")
     return None
+
+
+def _read_number_behind(line: ReadLine, place: LabelPlace, pattern: re.Pattern[str]) -> str | None:
+    before = _BEFORE_NUMBER.match(line.text, place.end)
+    start = before.end() if before is not None else place.end
+    end = place.end + len(get_text_behind(line, place))
+    first = pattern.match(line.text, start, end)
+    if first is None:
+        letters = _LETTERS_OF_ORDER.match(line.text, start, end) if pattern is _REFERENCE else None
+        return letters[0].rstrip(".") if letters is not None else None
+    number = read_grouped_number(line.text, first)
+    return number.rstrip(".") if number is not None else None
 
 
 _MIN_ACCOUNT = 3
