@@ -11,6 +11,7 @@ from stated_trades import NOTE, finish, outcome_of
 
 from ingestion.adapters import similar_trades
 from ingestion.adapters.similar_trades import FOLDED_REFERENCE
+from ingestion.domain.trade import read_stored_trade
 from ingestion.domain.trade_matching import compact_text
 
 pytestmark = pytest.mark.stack
@@ -61,13 +62,12 @@ async def test_many_similar_trades_are_read_beside_the_loop_that_renews_leases(
     site: Ingestion, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     readers: set[bool] = set()
-    read_stored_trade = similar_trades.read_stored_trade
 
     def read_and_tell(fields: Any) -> Any:
         readers.add(threading.current_thread() is threading.main_thread())
         return read_stored_trade(fields)
 
     monkeypatch.setattr(similar_trades, "_MAX_ON_LOOP", 0)
-    monkeypatch.setattr(similar_trades, "read_stored_trade", read_and_tell)
+    monkeypatch.setattr("ingestion.adapters.similar_trades.read_stored_trade", read_and_tell)
     await finish(site, "note", outcome_of(NOTE))
     assert readers == {False}
