@@ -306,7 +306,7 @@ RULES = {
 
 # What is read there is our own, an operator's, or has a form that was checked before.
 NOT_UNTRUSTED = {
-    "ingestion.api.review",  # an operator's IBAN of 50 characters
+    "ingestion.api.supplier_fields",  # an operator's IBAN or tax number of 50 characters
     "ingestion.api.versions",  # a header, by a pattern without repeats
     "ingestion.domain.trade_matching",  # 200 characters at most, and an ISIN
     "ingestion.handlers.record_attachment",  # our own events
