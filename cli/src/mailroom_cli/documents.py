@@ -9,7 +9,7 @@ import typer
 
 from mailroom_cli.export_files import FileKind, refuse_terminal, write_export
 from mailroom_cli.site_api import JSON, SiteAPI, open_site_api, quote_segment
-from mailroom_cli.source_views import MAX_LISTED, find_source_id, note_limit, print_columns, print_json
+from mailroom_cli.source_views import MAX_LISTED, find_source_id, join_money, note_limit, print_columns, print_json
 from mailroom_cli.terminal import print_line
 from mailroom_cli.trade_corrections import correct_trades
 from mailroom_common.errors import Rejected
@@ -75,6 +75,10 @@ _CORRECT_EXAMPLES = """Examples:
   mailroom documents correct 6b2b7a0e-8a53-5a0e-8a58-3b1c8a7f2d10 total_gross=119.00 due_date=2026-12-27 --version 1
 
   mailroom documents correct 6b2b7a0e-8a53-5a0e-8a58-3b1c8a7f2d10 trades.0.quantity=10 trades.1=
+
+A value that contradicts the others leaves the document in review. Where it is right, it is confirmed:
+
+  mailroom documents confirm 6b2b7a0e-8a53-5a0e-8a58-3b1c8a7f2d10 --version 2
 """
 _LOCKED_EXAMPLES = """Examples:
 
@@ -270,8 +274,14 @@ def _decide(document_id: str, decision: JSON, version: int | None, comment: str 
     body = {**decision, **{name: value for name, value in options.items() if value is not None}}
     with open_site_api() as api:
         document = api.post_decision(f"/documents/{quote_segment(document_id)}", "review", body, version)
-    reason = document["skip_reason"] or document["review_reason"]
-    print_line(f"{document['status']}{f' ({reason})' if reason else ''}, version {document['version']}")
+    reason, version = document["skip_reason"] or document["review_reason"], document["version"]
+    print_line(f"{document['status']}{f' ({reason})' if reason else ''}, version {version}")
+    if decision["action"] == "correct" and document["review_reason"]:
+        print_line(
+            f"It needs review as corrected. Where it is right so: mailroom documents confirm {document_id}"
+            f" --version {version}",
+            err=True,
+        )
 
 
 def _build_query(api: SiteAPI, filters: list[str] | None, source: str | None) -> dict[str, str]:
@@ -293,7 +303,7 @@ def _split_pairs(texts: list[str], example: str) -> dict[str, str]:
 
 def _build_row(item: JSON) -> list[str]:
     fields = item["extraction"] or {}
-    total = " ".join(part for part in (fields.get("total_gross"), fields.get("currency")) if part)
+    total = join_money(fields.get("total_gross"), fields.get("currency"))
     reason = item["skip_reason"] or item["review_reason"] or ""
     supplier, number = fields.get("supplier_name") or "", fields.get("invoice_number") or ""
     file = item["source_metadata"]["attachment_filename"] or ""

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from mailroom_cli.site_api import JSON, open_site_api, quote_segment
-from mailroom_cli.source_views import MAX_LISTED, note_limit, print_columns, print_json
+from mailroom_cli.source_views import MAX_LISTED, join_money, note_limit, print_columns, print_json
 from mailroom_cli.terminal import print_line
 from mailroom_common.errors import Rejected
 
@@ -162,7 +162,7 @@ def _print_orders(items: list[JSON]) -> None:
 
 def _build_order_row(item: JSON) -> list[str]:
     security = item["isin"] or item["wkn"] or item["ticker"] or ""
-    limit = " ".join(part for part in (item["limit_price"], item["currency"]) if part)
+    limit = join_money(item["limit_price"], item["currency"])
     names = ("id", "external_id", "state", "ordered_on", "direction", "quantity", "executed_quantity")
     return [*(str(item[name]) for name in names), security, limit]
 

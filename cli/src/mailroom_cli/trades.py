@@ -8,7 +8,7 @@ import typer
 
 from mailroom_cli.export_files import FileKind, refuse_terminal, write_export
 from mailroom_cli.site_api import JSON, open_site_api, quote_segment
-from mailroom_cli.source_views import MAX_LISTED, find_source_id, note_limit, print_columns, print_json
+from mailroom_cli.source_views import MAX_LISTED, find_source_id, join_money, note_limit, print_columns, print_json
 from mailroom_cli.terminal import print_line
 
 app = typer.Typer(
@@ -122,7 +122,7 @@ def export_trades(
 def _build_row(item: JSON) -> list[str]:
     trade = item["trade"]
     security = trade["isin"] or trade["wkn"] or trade["ticker"] or trade["security_name"] or ""
-    settled = " ".join(part for part in (trade["settled_amount"], trade["currency"]) if part)
+    settled = join_money(trade["settled_amount"], trade["currency"])
     see = item["duplicate_of"] or item["cancels"] or item["cancelled_by"] or ""
     values = [trade["trade_date"], trade["direction"], trade["quantity"], security, trade["price"], settled, see]
     return [item["id"], item["state"], *(value or "" for value in values), str(item["version"])]

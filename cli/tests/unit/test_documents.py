@@ -70,6 +70,21 @@ def test_a_correction_gives_fields_and_takes_them_away(calls: list[httpx.Request
     }
 
 
+def test_who_corrects_learns_how_a_value_that_is_doubted_is_confirmed(calls: list[httpx.Request]) -> None:
+    result = run("correct", ID, "total_gross=119.00")
+    assert (result.exit_code, result.stdout) == (0, "needs_review (fields_missing), version 3\n")
+    assert f"mailroom documents confirm {ID} --version 3" in result.stderr
+    assert "mailroom documents confirm" in run("correct", "--help").stdout
+    assert "mailroom documents confirm" not in run("reject", ID).stderr
+
+
+def test_a_total_that_is_not_known_is_no_currency_alone(
+    calls: list[httpx.Request], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(DOCUMENT, "extraction", {"total_gross": None, "currency": "EUR"})
+    assert "EUR" not in run("list").stdout
+
+
 def test_a_correction_of_trades_gives_them_whole(calls: list[httpx.Request], monkeypatch: pytest.MonkeyPatch) -> None:
     trades = [{"quantity": "1", "isin": "X"}, {"quantity": "2"}]
     monkeypatch.setitem(DOCUMENT, "extraction", {"trades": trades})

@@ -48,6 +48,13 @@ def test_trades_are_listed_with_what_they_are_held_against(calls: list[httpx.Req
     assert json.loads(run("list", "--json").output)[0]["id"] == ID
 
 
+def test_a_cancellation_without_an_amount_is_listed_without_a_currency(
+    calls: list[httpx.Request], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(TRADE["trade"], "settled_amount", None)
+    assert "EUR" not in run("list").output
+
+
 def test_a_decision_names_the_version_that_was_seen(calls: list[httpx.Request]) -> None:
     assert run("decide", ID, "distinct", "--comment", "two orders").exit_code == 0
     assert [(call.method, call.headers.get("if-match")) for call in calls] == [("GET", None), ("POST", '"4"')]

@@ -64,7 +64,7 @@ _WANTED_OF_PATTERN = {
     r"^[A-Z]{3}$": "a currency is needed, as EUR",
     r"^[A-Za-z0-9]{12}$": "an ISIN is needed, as DE0008404005",
     r"^[0-9a-f]{64}$": "a SHA-256 is needed, as 64 hex digits",
-    r"^[0-2]\d:[0-5]\d(:[0-5]\d)?$": "a time of day is needed, as 09:30 or 09:30:15",
+    r"^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?$": "a time of day is needed, as 09:30 or 09:30:15",
     r"^[^@\s<>]+@[^@\s<>]+$": "an address is needed, as ap@company.example",
 }
 

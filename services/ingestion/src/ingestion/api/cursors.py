@@ -29,5 +29,9 @@ def decode_cursor(cursor: str | None, *, bits: int = 63) -> int | None:
     except (ValueError, binascii.Error):
         position = -1
     if not 0 <= position < 2**bits:
-        raise HTTPProblem(422, "The cursor is not one of ours")
+        raise HTTPProblem(
+            422,
+            "The cursor is not one of ours",
+            "Leave it out for the first page, and pass `next_cursor` of each page unchanged for the next one.",
+        )
     return position

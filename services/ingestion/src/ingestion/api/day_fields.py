@@ -1,6 +1,6 @@
 """Days as a person or a program types them: a slip in the year is refused, since nothing else compares with it."""
 
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Annotated
 
 from pydantic import AfterValidator
@@ -17,4 +17,13 @@ def _require_day_of_paper(day: date) -> date:
     return day
 
 
+def _require_past_day(day: date) -> date:
+    # It is tomorrow somewhere.
+    last = datetime.now(UTC).date() + timedelta(days=1)
+    if not _FIRST_DAY <= day <= last:
+        raise ValueError(f"a day from {_FIRST_DAY} to {last} is needed: it has been by now")
+    return day
+
+
 PaperDay = Annotated[date, AfterValidator(_require_day_of_paper)]
+PastDay = Annotated[date, AfterValidator(_require_past_day)]

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from fastapi import Query
 
+from ingestion.api.currency_fields import CurrencyCode
 from ingestion.domain.reasons import DocumentSkipReason, ReviewReason, parse_reason
 from ingestion.domain.search_words import fold_words
 from ingestion.ports.documents import DocumentFilter
@@ -37,7 +38,7 @@ def read_filter(
     text: _Words = None,
     amount_from: _Amount = None,
     amount_to: _Amount = None,
-    currency: Annotated[str | None, Query(pattern="^[A-Z]{3}$", description="Of the amounts asked for.")] = None,
+    currency: Annotated[CurrencyCode | None, Query(description="Of the amounts asked for.")] = None,
     issued_from: date | None = None,
     issued_to: date | None = None,
     possible_duplicate: Annotated[

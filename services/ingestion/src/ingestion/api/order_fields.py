@@ -7,7 +7,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
-from ingestion.api.trade_fields import ISIN, SecurityCode, TradeCurrency
+from ingestion.api.currency_fields import TradeCurrencyCode
+from ingestion.api.trade_fields import ISIN, SecurityCode
 from ingestion.domain.pending_order import OrderTerms
 from ingestion.domain.trade import Direction
 from mailroom_common.web import describe_mistake
@@ -58,7 +59,7 @@ class NewOrderRequest(BaseModel):
     ticker: SecurityCode | None = None
     account: OrderText | None = None
     limit_price: OrderNumber | None = None
-    currency: TradeCurrency | None = None
+    currency: TradeCurrencyCode | None = None
 
     @model_validator(mode="after")
     def _require_security_and_days(self) -> "NewOrderRequest":

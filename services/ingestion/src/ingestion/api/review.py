@@ -1,17 +1,17 @@
 """`POST /documents/{id}/review` and `GET /documents/{id}/history`: what a person decides, and what was before."""
 
-import re
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Header, Query, Response
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
-from stdnum import iban as stdnum_iban
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
+from ingestion.api.currency_fields import CurrencyCode
 from ingestion.api.cursors import build_list_page, decode_cursor
 from ingestion.api.day_fields import PaperDay
 from ingestion.api.documents import DocumentId, not_found
 from ingestion.api.examples import DOCUMENT_EXAMPLE, HISTORY_EXAMPLE
+from ingestion.api.supplier_fields import IBAN, TaxId
 from ingestion.api.trade_fields import MAX_TRADES, CorrectedTrade
 from ingestion.api.versions import answer_refused_decision, parse_version
 from ingestion.domain.invoice import Invoice, InvoiceLine, LineAmounts
@@ -22,18 +22,8 @@ from mailroom_common.api_requests import refuse_unknown_parameters
 from mailroom_common.auth import APIKeys, Caller, Role, require_role
 from mailroom_common.web import ListPage
 
-
-def _require_check_digits(text: str) -> str:
-    compact = re.sub(r"\s", "", text).upper()
-    if not stdnum_iban.is_valid(compact):
-        raise ValueError("its check digits or its length are not those of an IBAN")
-    return compact
-
-
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=500)]
 Amount = Annotated[Decimal, Field(max_digits=20, decimal_places=6, allow_inf_nan=False)]
-Currency = Annotated[str, StringConstraints(strip_whitespace=True, pattern=r"^[A-Z]{3}$")]
-IBAN = Annotated[str, StringConstraints(max_length=50), AfterValidator(_require_check_digits)]
 
 
 class CorrectedLine(BaseModel):
@@ -56,11 +46,11 @@ class CorrectedFields(BaseModel):
     invoice_number: Text | None = None
     issue_date: PaperDay | None = None
     due_date: PaperDay | None = None
-    currency: Currency | None = None
+    currency: CurrencyCode | None = None
     total_gross: Amount | None = None
     total_net: Amount | None = None
     total_tax: Amount | None = None
-    vat_id: Text | None = None
+    vat_id: TaxId | None = None
     iban: IBAN | None = None
     lines: list[CorrectedLine] = Field(default_factory=list, max_length=1000)
     line_amounts: LineAmounts = "net"

@@ -6,7 +6,8 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 from stdnum import isin as stdnum_isin
 
-from ingestion.api.day_fields import PaperDay
+from ingestion.api.currency_fields import TradeCurrencyCode
+from ingestion.api.day_fields import PaperDay, PastDay
 from ingestion.domain.trade import Direction, Trade
 
 MAX_TRADES = 1000
@@ -30,7 +31,6 @@ SecurityCode = Annotated[
 ]
 TradeNumber = Annotated[Decimal, Field(max_digits=24, decimal_places=10, allow_inf_nan=False)]
 TradeQuantity = Annotated[Decimal, Field(max_digits=24, decimal_places=10, allow_inf_nan=False, gt=0)]
-TradeCurrency = Annotated[str, StringConstraints(strip_whitespace=True, pattern=r"^[A-Z]{3}$")]
 
 
 class CorrectedTrade(BaseModel):
@@ -39,8 +39,8 @@ class CorrectedTrade(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     direction: Direction | None = None
-    trade_date: PaperDay | None = None
-    trade_time: Annotated[str, StringConstraints(pattern=r"^[0-2]\d:[0-5]\d(:[0-5]\d)?$")] | None = None
+    trade_date: PastDay | None = None
+    trade_time: Annotated[str, StringConstraints(pattern=r"^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?$")] | None = None
     settlement_date: PaperDay | None = None
     quantity: TradeQuantity | None = None
     price: TradeNumber | None = None
@@ -48,13 +48,13 @@ class CorrectedTrade(BaseModel):
     wkn: SecurityCode | None = None
     ticker: SecurityCode | None = None
     security_name: TradeText | None = None
-    currency: TradeCurrency | None = None
+    currency: TradeCurrencyCode | None = None
     settled_amount: TradeNumber | None = None
     gross_amount: TradeNumber | None = None
     fees: TradeNumber | None = None
     taxes: TradeNumber | None = None
     accrued_interest: TradeNumber | None = None
-    foreign_currency: TradeCurrency | None = None
+    foreign_currency: TradeCurrencyCode | None = None
     foreign_gross_amount: TradeNumber | None = None
     reference: TradeText | None = None
     account: TradeText | None = None

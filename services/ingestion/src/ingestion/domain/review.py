@@ -14,7 +14,7 @@ from ingestion.domain.reasons import DocumentSkipReason, ReviewReason
 from ingestion.domain.routing import Extraction, route_extraction
 from ingestion.domain.supplier_accounts import KNOWN_IBANS
 from ingestion.domain.trade import CONTRACT_NOTE, TRADE_DOCUMENT_TYPES
-from ingestion.domain.trade_correction import has_slip_of_hand, list_trade_changes, write_trades
+from ingestion.domain.trade_correction import find_contradiction, has_slip_of_hand, list_trade_changes, write_trades
 from mailroom_common.events import Profile, ResultStatus
 
 _USUAL_TYPES = {Profile.INVOICE: INVOICE, Profile.CONTRACT_NOTE: CONTRACT_NOTE}
@@ -222,5 +222,11 @@ def _list_trades(fields: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _correct_trades(
     review: Review, former: Mapping[str, Any], read: Mapping[str, Any]
 ) -> tuple[dict[str, Any], list[FieldChange]]:
+    """
+    Raises:
+        ReviewRefused: what is given contradicts itself.
+    """
     trades = write_trades(review.fields.get("trades", former.get("trades") or []))
+    if (contradiction := find_contradiction(trades, [*_list_trades(former), *_list_trades(read)])) is not None:
+        raise ReviewRefused(contradiction)
     return {"trades": trades}, [FieldChange(*change) for change in list_trade_changes(trades, former, read)]

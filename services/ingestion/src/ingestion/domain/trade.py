@@ -72,6 +72,9 @@ class Trade:
         missing = [name for name in REQUIRED_FIELDS if getattr(self, name) is None]
         return missing + ([] if any(getattr(self, name) for name in IDENTIFIERS) else ["isin"])
 
+    def sum_costs(self) -> Decimal:
+        return (self.fees or Decimal(0)) + (self.taxes or Decimal(0))
+
     def adds_up(self) -> bool | None:
         """Whether gross and costs make what was settled, to a cent or two of rounding; None when one is unknown.
 
@@ -79,7 +82,7 @@ class Trade:
         """
         if self.direction is None or self.gross_amount is None or self.settled_amount is None:
             return None
-        costs = self.direction.sign_of_costs * ((self.fees or Decimal(0)) + (self.taxes or Decimal(0)))
+        costs = self.direction.sign_of_costs * self.sum_costs()
         expected = abs(self.gross_amount + costs + (self.accrued_interest or Decimal(0)))
         return abs(expected - abs(self.settled_amount)) <= Decimal("0.02")
 

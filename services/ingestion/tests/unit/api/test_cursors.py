@@ -12,10 +12,10 @@ def test_a_position_comes_back_from_its_cursor(position: int | None) -> None:
 
 
 @pytest.mark.parametrize("cursor", ["", "x", "!!", "LTE", "OTk5OTk5OTk5OTk5OTk5OTk5OTk5OTk"])
-def test_what_is_no_position_is_refused(cursor: str) -> None:
+def test_what_is_no_position_is_refused_with_how_to_go_on(cursor: str) -> None:
     with pytest.raises(HTTPProblem) as refusal:
         decode_cursor(cursor)
-    assert refusal.value.status == 422
+    assert (refusal.value.status, "next_cursor" in (refusal.value.detail or "")) == (422, True)
 
 
 def test_a_position_of_two_columns_needs_more_bits() -> None:

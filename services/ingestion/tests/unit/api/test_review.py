@@ -12,3 +12,53 @@ def test_a_day_of_another_century_is_refused_with_those_that_there_are(name: str
     with pytest.raises(ValidationError, match="a day from 1970-01-01 to"):
         CorrectedFields.model_validate({name: day})
     assert CorrectedFields.model_validate({name: "2026-12-09"}).to_json() == {name: "2026-12-09"}
+
+
+@pytest.mark.parametrize(
+    ("given", "mistake"),
+    [
+        ({"currency": "XXX"}, "XXX is no currency of ISO 4217"),
+        ({"currency": "eur"}, "currency"),
+        ({"iban": "DE00370400440532013000"}, "check digits"),
+        ({"iban": "hello"}, "check digits"),
+        ({"vat_id": "hello"}, "a VAT id or tax number is needed"),
+        ({"vat_id": "DE"}, "a VAT id or tax number is needed"),
+        ({"vat_id": "DE12345678"}, "VAT ids of DE have another form"),
+        ({"vat_id": "nl 123456789"}, "VAT ids of NL have another form"),
+    ],
+)
+def test_a_number_without_the_form_of_its_kind_is_refused_with_what_is_needed(
+    given: dict[str, str], mistake: str
+) -> None:
+    with pytest.raises(ValidationError, match=mistake):
+        CorrectedFields.model_validate(given)
+
+
+@pytest.mark.parametrize(
+    "tax_id",
+    [
+        "DE123456789",
+        "DE 123.456.789",
+        "ATU12345678",
+        "ES B12345678",
+        "CHE-123.456.789 MWST",
+        "B12345678",
+        "12/345/67890",
+        "NO 123 456 789 MVA",
+        "SIRET 123 456 789 00012",
+        "EL123456789",
+        "PL 123-456-78-90",
+    ],
+)
+def test_a_tax_id_is_taken_as_papers_print_it(tax_id: str) -> None:
+    """Its check digit too: a paper may print one that was never right."""
+    assert CorrectedFields.model_validate({"vat_id": tax_id}).to_json() == {"vat_id": tax_id}
+
+
+def test_an_account_of_a_bank_that_a_list_lacks_is_taken_as_readers_take_it() -> None:
+    assert CorrectedFields.model_validate({"iban": "be68 5390 0754 7034"}).to_json() == {"iban": "BE68539007547034"}
+
+
+@pytest.mark.parametrize("code", ["EUR", "CHF", "ISK", "DEM"])
+def test_a_currency_that_papers_since_1970_are_in_is_taken(code: str) -> None:
+    assert CorrectedFields.model_validate({"currency": code}).to_json() == {"currency": code}

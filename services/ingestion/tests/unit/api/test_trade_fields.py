@@ -1,5 +1,6 @@
 """Trades as a review gives them."""
 
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import pytest
@@ -27,8 +28,12 @@ def test_every_field_of_a_trade_can_be_corrected() -> None:
         {"trade_date": "1.4.2026"},
         {"trade_date": "1926-04-01"},
         {"settlement_date": "2206-04-01"},
+        {"trade_date": (datetime.now(UTC).date() + timedelta(days=3)).isoformat()},
         {"trade_time": "9 o'clock"},
+        {"trade_time": "29:59"},
         {"currency": "euro"},
+        {"currency": "XXX"},
+        {"foreign_currency": "EUX"},
         {"wkn": "8404\n00"},
         {"price": Decimal("1e30")},
         {"total": "1"},
@@ -37,3 +42,10 @@ def test_every_field_of_a_trade_can_be_corrected() -> None:
 def test_what_no_trade_has_is_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
         CorrectedTrade.model_validate(wrong)
+
+
+def test_a_trade_of_today_and_prices_in_pence_are_taken() -> None:
+    today = datetime.now(UTC).date().isoformat()
+    given = {"trade_date": today, "trade_time": "23:59", "currency": "GBP", "foreign_currency": "GBX"}
+    written = CorrectedTrade.model_validate(given).to_json()
+    assert {name: written[name] for name in given} == given

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from datetime import date
 from decimal import Decimal
 from typing import Any
 
@@ -9,7 +10,7 @@ from ingestion.domain.document import DocumentOutcome
 from ingestion.domain.invoice import Invoice
 from ingestion.domain.reasons import DocumentSkipReason, ReviewReason
 from ingestion.domain.review import Decision, HistoryKind, Review, ReviewAction, ReviewRefused, decide
-from ingestion.domain.trade import Trade
+from ingestion.domain.trade import Direction, Trade
 from mailroom_common.events import Profile, ResultStatus
 
 FIELDS: dict[str, Any] = {
@@ -200,6 +201,75 @@ def test_a_slip_in_what_is_multiplied_completes_no_note(changed: dict[str, Any])
     expected = None if "gross_amount" in changed else ReviewReason.TOTALS_DO_NOT_ADD_UP
     assert outcome.reason is expected
     assert correct_trades(build_trade(**changed), current=UNREAD).outcome.reason is expected
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"gross_amount": None, "settled_amount": Decimal(99999)}, "slip"),
+        ({"gross_amount": None, "settled_amount": Decimal("20.95")}, "slip"),
+        ({"gross_amount": None, "fees": None, "taxes": None, "settled_amount": Decimal(2099)}, "slip"),
+        ({"gross_amount": None, "fees": None, "taxes": None, "settled_amount": Decimal(200)}, "slip"),
+        ({"gross_amount": None, "fees": None, "taxes": None}, None),
+        ({"gross_amount": None, "direction": Direction.SELL, "settled_amount": Decimal("200.05")}, None),
+        ({"gross_amount": None, "price": None, "settled_amount": Decimal(5)}, None),
+        ({"settled_amount": Decimal("-209.95")}, "slip"),
+        ({"price": Decimal("-20.5")}, "slip"),
+        ({"gross_amount": Decimal(-205), "settled_amount": Decimal("-200.05")}, "slip"),
+        ({"direction": Direction.SELL, "fees": Decimal(206), "settled_amount": Decimal(-1)}, None),
+        ({"settled_amount": Decimal(2099)}, "slip"),
+    ],
+)
+def test_an_amount_that_the_price_does_not_come_to_completes_no_note_until_it_is_confirmed(
+    given: dict[str, Any], expected: str | None
+) -> None:
+    note = replace(NOTE, extraction={"trades": [build_trade(settled_amount=None).to_json()]})
+    outcome = correct_trades(build_trade(**given), current=note).outcome
+    assert outcome.reason is (ReviewReason.TOTALS_DO_NOT_ADD_UP if expected else None)
+    confirmed = decide(build_review(ReviewAction.CONFIRM), outcome, profile=Profile.CONTRACT_NOTE, read=None).outcome
+    assert confirmed.status is ResultStatus.COMPLETED
+
+
+def test_amounts_that_a_reader_wrote_with_a_minus_are_no_slip_of_whoever_corrects_another_field() -> None:
+    note = replace(NOTE, extraction={"trades": [build_trade(settled_amount=Decimal("-209.95")).to_json()]})
+    corrected = build_trade(settled_amount=Decimal("-209.95"), account="12 34")
+    assert correct_trades(corrected, current=note).outcome.reason is None
+
+
+DAY = date(2026, 4, 1)
+
+
+@pytest.mark.parametrize(
+    ("given", "mistake"),
+    [
+        ({"settlement_date": date(2026, 3, 31)}, "trades.1: the settlement_date 2026-03-31 is before the trade_date"),
+        ({"settlement_date": date(2027, 4, 5)}, "over a year after it"),
+        ({"trade_date": date(2026, 4, 4), "settlement_date": date(2026, 4, 3)}, "give the one that is wrong"),
+        ({"wkn": "716460"}, "trades.1: the wkn 716460 is not that of the isin DE0008404005"),
+    ],
+)
+def test_what_excludes_each_other_is_refused_with_its_trade(given: dict[str, Any], mistake: str) -> None:
+    with pytest.raises(ReviewRefused, match=mistake):
+        correct_trades(build_trade(), build_trade(**given))
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"settlement_date": DAY},
+        {"settlement_date": date(2026, 12, 1)},
+        {"wkn": "840400"},
+        {"isin": None, "wkn": "716460"},
+    ],
+)
+def test_days_and_numbers_that_go_together_are_taken(given: dict[str, Any]) -> None:
+    assert correct_trades(build_trade(), build_trade(**given)).outcome.status is ResultStatus.COMPLETED
+
+
+def test_days_that_a_reader_read_so_hold_up_no_correction_of_another_field() -> None:
+    odd = build_trade(settlement_date=date(2026, 3, 31), wkn="716460")
+    note = replace(NOTE, extraction={"trades": [build_trade().to_json(), odd.to_json()]})
+    assert correct_trades(replace(odd, account="12 34"), current=note).outcome.status is ResultStatus.COMPLETED
 
 
 def test_a_slip_in_a_quantity_is_not_forgotten_with_the_correction_of_another_field() -> None:

@@ -400,4 +400,6 @@ def _decode_cursor(cursor: str) -> tuple[datetime, str]:
         created_at, _, doc_source_id = urlsafe_b64decode(cursor).decode().partition(" ")
         return datetime.fromisoformat(created_at), str(UUID(doc_source_id))
     except (binascii.Error, ValueError) as error:
-        raise HTTPProblem(422, "The cursor is none of ours") from error
+        raise HTTPProblem(
+            422, "The cursor is none of ours", "Pass `next_cursor` of the page before unchanged."
+        ) from error

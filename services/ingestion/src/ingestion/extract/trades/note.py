@@ -14,7 +14,6 @@ from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.trade import ACTIVITY_STATEMENT, CONTRACT_NOTE
 from ingestion.domain.transcript import TextLine, Transcript
 from ingestion.extract import kind_words, values
-from ingestion.extract.date_order import may_write_day_first
 from ingestion.extract.document_kind import (
     BANK_KINDS,
     DocumentKind,
@@ -27,6 +26,7 @@ from ingestion.extract.layout_rules import cut_lines
 from ingestion.extract.ocr_certainty import find_uncertain_trade_values, was_read_by_ocr
 from ingestion.extract.trades import labels
 from ingestion.extract.trades.columns import Columns, find_columns
+from ingestion.extract.trades.day_order import determine_day_first
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import MAX_LINES, ReadLine, read_lines
 from ingestion.extract.trades.no_trade import (
@@ -120,7 +120,7 @@ def _parse_transcript(content: bytes) -> Transcript:
 
 def read_note(text: Sequence[TextLine]) -> NoteReading:
     page = restore_letters(cut_lines(text[:MAX_LINES]))
-    day_first = _determine_day_first(page)
+    day_first = determine_day_first(page)
     lines, other_groups = read_lines(page, day_first)
     reading = _read_lines(page, lines, is_cut=len(text) > MAX_LINES)
     if other_groups is None or reading.confidence >= _CERTAIN:
@@ -393,33 +393,6 @@ def _find_doubts(
         return ["trades"]
     is_list = is_statement or len(readings) >= _SEVERAL
     return ["trades"] if is_list and list_unread_rows(lines, columns, [reading.trade for reading in readings]) else []
-
-
-def _determine_day_first(page: Sequence[TextLine]) -> bool | None:
-    """The order of day and month, by the dates of this document, else by its language."""
-    said = {written.says_day_first for line in page for written in values.find_dates(line.text)} - {None}
-    if len(said) == 1:
-        return said.pop()
-    if said:
-        return None
-    text = "\n".join(line.text for line in page).lower()
-    if _MONTH_FIRST.search(text):
-        return False
-    if _DAY_FIRST_LANGUAGE.search(text):
-        return True
-    if re.search(r"\b(?:usa|united states|finra|sipc|sec|new york)\b|\$", text):
-        return None if may_write_day_first(text) else False
-    return True if re.search(r"\b(?:fca|gbp|united kingdom|london|england|ireland|australia|eur)\b|£|€", text) else None
-
-
-_MONTH_FIRST = re.compile(
-    r"\b(?:january|february|march|april|june|july|august|september|october|november|december)\s+\d{1,2},\s+\d{4}"
-)
-_DAY_FIRST_LANGUAGE = re.compile(
-    r"\b(?:kauf|verkauf|zeichnung|rücknahme|betrag|achat|vente|souscription|rachat|montant|cours|compra|venta|reembolso|importe"
-    r"|suscripción|acquisto|vendita|sottoscrizione|rimborso|importo|prezzo|aankoop|verkoop|inschrijving|bedrag|koers|venda|subscrição"
-    r"|resgate|montante|preço|købt|solgt|datum|fecha)\b"
-)
 
 
 def _find_shared_facts(lines: Sequence[ReadLine]) -> SharedFacts:

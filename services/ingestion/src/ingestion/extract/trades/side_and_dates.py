@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from datetime import date, timedelta
 
 from ingestion.domain.trade import Direction
-from ingestion.extract import kind_words
+from ingestion.extract import kind_words, values
 from ingestion.extract.trades import labels
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import LabelPlace, ReadLine, is_long_sentence, list_dates_at, list_places
@@ -66,6 +66,26 @@ def infer_direction(lines: Sequence[ReadLine], settlement: Settlement | None) ->
 
 def find_trade_date(lines: Sequence[ReadLine], year: int | None) -> tuple[date | None, bool]:
     """The date, and whether the note calls it the trade's."""
+    found, is_certain = _find_trade_date(lines, year)
+    return found, is_certain and not _may_be_unread_date(lines, found)
+
+
+def _may_be_unread_date(lines: Sequence[ReadLine], traded_on: date | None) -> bool:
+    """Whether a date whose order of day and month nothing tells may be the trade's instead of the one that was read."""
+    named = [line for line, _ in list_places(lines, Label.TRADE_DATE)]
+    is_named = any(found.date == traded_on for line in named for found in line.dates)
+    return any(map(_has_unread_date, named if is_named else lines))
+
+
+def _has_unread_date(line: ReadLine) -> bool:
+    written = values.find_dates(line.text)
+    may_be = [
+        each for each in written if each.resolve_date(day_first=None) is None and each.resolve_date(day_first=True)
+    ]
+    return bool(may_be) and len(line.dates) < len(written)
+
+
+def _find_trade_date(lines: Sequence[ReadLine], year: int | None) -> tuple[date | None, bool]:
     labelled = [
         (found, line, place)
         for line, place in list_places(lines, Label.TRADE_DATE)
@@ -77,7 +97,7 @@ def find_trade_date(lines: Sequence[ReadLine], year: int | None) -> tuple[date |
         is_one = all(found == traded_on or _is_time_of_table(line, place) for found, line, place in labelled)
         is_one = is_one and all(found == traded_on for found in _list_days_of_glued_labels(lines))
         # Nothing is settled before it was traded: then one of the two dates is another one.
-        return traded_on, is_one and all(_may_settle(traded_on, found) for found in _list_settlement_dates(lines))
+        return traded_on, is_one and all(_may_settle(traded_on, found) for found in list_settlement_dates(lines))
     for line in lines:
         if len(line.text) > _MAX_PROSE or not (match := labels.DIRECTION.search(line.text)):
             continue
@@ -150,7 +170,7 @@ def _find_date_of_quantity(lines: Sequence[ReadLine]) -> date | None:
 
 def _choose_other_date(lines: Sequence[ReadLine]) -> tuple[date | None, bool]:
     """A date that nothing names: the most common one; certain if it is the only one and stands beside a time of day."""
-    settlement = set(_list_settlement_dates(lines))
+    settlement = set(list_settlement_dates(lines))
     booked = {
         found.date for line in lines for found in line.dates if _BOOKED_ON.search(line.text, 0, found.start)
     } - settlement
@@ -241,13 +261,13 @@ def _build_date(year: int, month: int, day: int) -> date | None:
         return None
 
 
-def _list_settlement_dates(lines: Sequence[ReadLine]) -> Iterator[date]:
+def list_settlement_dates(lines: Sequence[ReadLine]) -> Iterator[date]:
     for line, place in list_places(lines, Label.SETTLEMENT_DATE):
         yield from list_dates_at(lines, line, place)[:1]
 
 
 def find_settlement_date(lines: Sequence[ReadLine], trade_date: date | None) -> date | None:
-    for found in _list_settlement_dates(lines):
+    for found in list_settlement_dates(lines):
         if trade_date is None or trade_date <= found <= trade_date + _LONGEST_SETTLEMENT:
             return found
     return None

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from ingestion.domain.trade import Trade
 from ingestion.extract import kind_words
-from ingestion.extract.trades import labels, taken_back_words
+from ingestion.extract.trades import correction_signs, labels, taken_back_words
 from ingestion.extract.trades.lines import ReadLine
 
 _MAX_SENTENCE = 200  # letters
@@ -36,6 +36,10 @@ def find_replaced_note(lines: Sequence[ReadLine]) -> ReplacedNote | None:
     has none."""
     if any(map(_is_title_of_cancellation, lines[:_HEAD_LINES])):
         return None
+    is_cancelled = any(labels.CANCELLATION.search(line.text) for line in lines)
+    for text, _, line in _list_sentences(lines):
+        if not is_cancelled and (number := correction_signs.find_number_replaced(text)) is not None:
+            return ReplacedNote(number, line.index)
     for text, below, line in _list_sentences(lines):
         if taken_back_words.may_happen(text):
             continue
@@ -43,7 +47,7 @@ def find_replaced_note(lines: Sequence[ReadLine]) -> ReplacedNote | None:
             if (number := taken_back_words.find_number(pattern, text, below)) is not None:
                 return ReplacedNote(number, line.index)
     for text, below, line in _list_sentences(lines):
-        if taken_back_words.says_in_place_of_earlier(text, below):
+        if taken_back_words.says_in_place_of_earlier(text, below) or correction_signs.says_correction(text, below):
             return ReplacedNote(None, line.index)
     titles = [line for line in lines[:_HEAD_LINES] if _is_title_of_correction(line.text)]
     return ReplacedNote(None, titles[0].index) if titles else None

@@ -8,18 +8,18 @@ import re
 
 CANCELS = (
     r"stornier(?:en|t|te|ung)|storno|hinf[äa]llig|gegenstandslos|cancel(?:s|led|ling|lation)?|voids|revers(?:es|al|ed)|annul(?:e|ons|er|ation|[ée]e?)|annull(?:a|iamo|amento|ato)"
-    r"|anula(?:mos|ci[óo]n|do|da)?|annule(?:ert|ren|ring)|cancela(?:mento|mos|do|da)?|estorno|estornamos|annullerer|annulleret"
+    r"|anula(?:mos|ci[óo]n|do|da)?|annule(?:ert|ren|ring)|cancela(?:mento|mos|do|da)?|estorno|estornamos|annullerer|annulleret|makulerar|makulerad|anuluje|uniewa[żz]nia"
 )
-_REPLACES = (
+REPLACES = (
     r"ersetz(?:t|en)|ersatz\s+f[üu]r|(?:tritt|treten|trat)\s+an\s+(?:die\s+)?stelle|an(?:stelle|\s+stelle)|replac(?:es|ing|ement\s+(?:of|for))|supersed(?:es|ing)|in\s+(?:place|lieu)\s+of"
     r"|rempla[cç](?:e|ons|ant)|(?:en|au)\s+remplacement|en\s+lieu\s+et\s+place|sustituy(?:e|endo)|sustituimos|reemplaza(?:mos|ndo)?|(?:en|por)\s+sustituci[óo]n"
-    r"|sostitui(?:sce|amo|sc[eo]no)|(?:in|a)\s+sostituzione|vervang(?:t|en)|ter\s+vervanging|in\s+plaats\s+van|substitu(?:i|ímos|imos|indo)|em\s+substitui[çc][ãa]o|erstatter"
+    r"|sostitui(?:sce|amo|sc[eo]no)|(?:in|a)\s+sostituzione|vervang(?:t|en)|ter\s+vervanging|in\s+plaats\s+van|substitu(?:i|ímos|imos|indo)|em\s+substitui[çc][ãa]o|erstatter|ers[äa]tter|zast[ęe]puje"
 )
-_CORRECTS = (
+CORRECTS = (
     r"korrigier(?:t|en)|berichtig(?:t|en)|korrektur|berichtigung|neuabrechnung|neufassung|corrects|correcting|correction\s+(?:of|to)|amend(?:s|ing|ment\s+(?:of|to))|revises|revising|revision\s+of|rectif(?:ies|ying)"
     r"|rectifi(?:e|ons|ant|cation)|corrig(?:e|eons|eant)|correction|modifi(?:e|ons|ant|cation)|annule\s+et\s+remplace|rectifica(?:mos|ndo|ci[óo]n)?|corregimos|corrigiendo|correcci[óo]n|modifica(?:mos|ndo|ci[óo]n)?"
     r"|rettific(?:a|he|hiamo|ando)|corregg(?:e|iamo|endo)|correzione|modific(?:a|hiamo)|corrig(?:eert|eren)|correctie|verbeter(?:t|en|ing)|wijzig(?:t|en|ing)|rectific(?:eert|eren|atie)|herziening"
-    r"|retific(?:a|amos|ando|a[çc][ãa]o)|rectifica[çc][ãa]o|corrigimos|corrigindo|corre[çc][ãa]o|altera(?:mos|[çc][ãa]o)?|korriger(?:er|ing)|retter|rettelse"
+    r"|retific(?:a|amos|ando|a[çc][ãa]o)|rectifica[çc][ãa]o|corrigimos|corrigindo|corre[çc][ãa]o|altera(?:mos|[çc][ãa]o)?|korriger(?:er|ing)|retter|rettelse|korrigerar|r[äa]ttar|r[äa]ttelse|koryguje|korekta|poprawia"
 )
 # What was done, where a sentence says who did it: `We have corrected your contract note`.
 _DONE = (
@@ -27,35 +27,35 @@ _DONE = (
     r"|(?:avons|a)\s+(?:\w+\s+)?(?:rectifi[ée]e?|corrig[ée]e?|remplac[ée]e?|annul[ée]e?\s+et\s+remplac[ée]e?)|(?:hemos|ha)\s+(?:rectificado|corregido|sustituido|reemplazado|modificado)"
     r"|(?:abbiamo|ha)\s+(?:rettificato|corretto|sostituito|modificato)|corrigimos|retific[áa]mos|substitu[íi]mos"
 )
-IN_PLACE_OF = f"{_REPLACES}|{_CORRECTS}"
+IN_PLACE_OF = f"{REPLACES}|{CORRECTS}"
 
 NOTE = (
     r"(?:\w{0,20}abrechnung(?:sbeleg)?|\w{0,12}beleg|rechnung|auftrag|order|(?:contract|trade|deal|transaction|purchase|sale|bought|sold|advice)\s+(?:note|confirmation|advice)|note|confirmation|advice"
     r"|avis(?:\s+d['’](?:op[ée]r[ée]|ex[ée]cution))?|confirmation\s+d['’]\w{4,10}|bordereau|nota(?:\s+(?:informativa|de\s+\w{4,12}))?|aviso|conferma(?:\s+(?:di\s+esecuzione|d['’]ordine))?|comunicazione"
-    r"|confirmaci[óo]n(?:\s+de\s+\w{4,12})?|liquidaci[óo]n|justificante|afrekening|(?:effecten|transactie|beurs)?nota|bevestiging|confirma[çc][ãa]o(?:\s+de\s+\w{4,12})?|fondsafregning|afregning"
+    r"|confirmaci[óo]n(?:\s+de\s+\w{4,12})?|liquidaci[óo]n|justificante|afrekening|(?:effecten|transactie|beurs)?nota|bevestiging|confirma[çc][ãa]o(?:\s+de\s+\w{4,12})?|(?:fonds)?afregning(?:en)?|avr[äa]kningsnotan?|avr[äa]kning(?:en)?|notan|potwierdzeni[ea]"
     r"|(?:account|activity)?\s?statement|\w{0,10}auszug|relev[ée]|extracto|estratto(?:\s+conto)?|overzicht|extrato"
     r"|reference|r[ée]f[ée]rence|referenz|riferimento|referencia|kenmerk)"
 )
-_EARLIER = (
+EARLIER = (
     r"(?:earlier|previous(?:ly\s+\w{4,8})?|prior|former|first|original|initial|preceding|(?:früher|vorherig|vorig|bisherig|ursprünglich|vorangegangen|vorangehend|vorausgegangen|erst|alt)(?:e[nrs]?)|oben\s+genannten?"
-    r"|pr[ée]c[ée]dente?|ant[ée]rieure?|premi(?:er|[èe]re)|initiale?|originale?|anterior|previ[oa]|primer[oa]?|inicial|precedente|originari[oa]|prim[oa]|eerdere?|vorige?|oorspronkelijke?|voorgaande?|eerste|pr[ée]vi[oa]|tidligere|forrige)"
+    r"|pr[ée]c[ée]dente?|ant[ée]rieure?|premi(?:er|[èe]re)|initiale?|originale?|anterior|previ[oa]|primer[oa]?|inicial|precedente|originari[oa]|prim[oa]|eerdere?|vorige?|oorspronkelijke?|voorgaande?|eerste|pr[ée]vi[oa]|tidligere|forrige|tidigare|f[öo]reg[åa]ende|poprzedni(?:e|a|ego|ej)?|wcze[śs]niejsz(?:e|a|ego|ej))"
 )
-_THE = (
+THE = (
     r"(?:(?:our|your|the|its|unsere?[nrm]?|ihre?[nrm]?|die|den|das|de[rms]|notre|votre|la|le|el|al|a|nuestr[oa]|su|il|lo|l|dell?[ao]?|alla|nostr[oa]|vostr[oa]|suo|sua|het|de|onze|uw|o|à|ao|da|do|noss[oa]|voss[oa]|vores|zu|zur|van|op"
     r"|hiermit|hereby|damit|wir|we)\b['’]?\s{0,2}|[ld]['’])"
 )
-_DATED = r"(?:vom|dated|of|from|du|del|van|de|da|do|dd\.?|d\.d\.|af|fra)\s+(?:the\s+|l['’])?\d"
-_DIGITS = r"(?P<number>(?:[A-Z]{1,3}\s)?(?=[\w./-]*\d[\w./-]*\d)(?!\d{1,2}[./]\d{1,2}[./])[A-Z0-9][\w./-]{3,39})"
-_NUMBER_WORD = r"(?:mit\s+der\s+|with\s+)?(?:nummer|number|num[ée]ro|n[úu]mero|numero|nr|no|n)"
+DATED = r"(?:vom|dated|of|from|du|del|van|de|da|do|dd\.?|d\.d\.|af|fra|av|fr[åa]n|den|z\s+dnia|z)\s+(?:the\s+|l['’])?\d"
+DIGITS = r"(?P<number>(?:[A-Z]{1,3}\s)?(?=[\w./-]*\d[\w./-]*\d)(?!\d{1,2}[./]\d{1,2}[./])[A-Z0-9][\w./-]{3,39})"
+NUMBER_WORD = r"(?:mit\s+der\s+|with\s+)?(?:nummer|number|num[ée]ro|n[úu]mero|numero|nummer|numer|nr|no|n)"
 _GAP = r"(?:[^.:;]|\.(?=\d))"  # a date is no end of a sentence
 
 
 def _match_number(verb: str) -> re.Pattern[str]:
     """The number behind the word for a note, or, farther on, behind the word for a number."""
-    number = rf"(?i:(?:{_NUMBER_WORD})?[.°º:]{{0,2}}\s{{0,2}}[°º#]?\s?)"
+    number = rf"(?i:(?:{NUMBER_WORD})?[.°º:]{{0,2}}\s{{0,2}}[°º#]?\s?)"
     return re.compile(
         rf"\b(?i:{verb})\b[^.:]{{0,60}}?(?<!\w)(?:(?i:{NOTE})\s{{0,2}}{number}"
-        rf"|(?i:{NOTE}|{_EARLIER}){_GAP}{{0,50}}?\W(?i:{_NUMBER_WORD})(?:[.°º:#\s]{{1,4}})){_DIGITS}"
+        rf"|(?i:{NOTE}|{EARLIER}){_GAP}{{0,50}}?\W(?i:{NUMBER_WORD})(?:[.°º:#\s]{{1,4}})){DIGITS}"
     )
 
 
@@ -71,7 +71,7 @@ _TAKEN_BACK = (
     rf"{_INVALID}|storniert|cancelled|canceled|reversed|annul[ée]e?|annullat[oa]|anulad[oa]|geannuleerd|annulleret"
 )
 # `Die Abrechnung Nr. 4711 ist gegenstandslos`.
-_SAID_OF_NUMBER = rf"\b(?i:{NOTE})\s{{0,2}}(?i:(?:{_NUMBER_WORD})?[.°º:]{{0,2}}\s{{0,2}}[°º#]?\s?){_DIGITS}"
+_SAID_OF_NUMBER = rf"\b(?i:{NOTE})\s{{0,2}}(?i:(?:{NUMBER_WORD})?[.°º:]{{0,2}}\s{{0,2}}[°º#]?\s?){DIGITS}"
 NUMBER_TAKEN_BACK = re.compile(rf"{_SAID_OF_NUMBER}\b{_GAP}{{0,60}}?\b(?i:{_TAKEN_BACK})\b")
 NUMBER_REPLACED = re.compile(rf"{_SAID_OF_NUMBER}\b{_GAP}{{0,60}}?\b(?i:{_INVALID})\b")
 
@@ -85,25 +85,25 @@ _BOTH = re.compile(
     re.IGNORECASE,
 )
 _ACTIVE = re.compile(
-    rf"\b(?:(?P<verb>{IN_PLACE_OF})|(?P<done>{_DONE}))\s+(?P<the>{_THE}{{0,4}})"
-    rf"(?:(?P<earlier>{_EARLIER})\b(?:\s+(?:one\b|{NOTE}\b)|\s*(?:$|[.,;(])|\s+{_DATED})|{NOTE}\s+(?:{_EARLIER}\b|{_DATED})|(?P<note>{NOTE})\b)",
+    rf"\b(?:(?P<verb>{IN_PLACE_OF})|(?P<done>{_DONE}))\s+(?P<the>{THE}{{0,4}})"
+    rf"(?:(?P<earlier>{EARLIER})\b(?:\s+(?:one\b|{NOTE}\b)|\s*(?:$|[.,;(])|\s+{DATED})|{NOTE}\s+(?:{EARLIER}\b|{DATED})|(?P<note>{NOTE})\b)",
     re.IGNORECASE,
 )
 _PASSIVE = re.compile(
-    rf"(?:\b{_EARLIER}\s+{NOTE}\b|\b{NOTE}\s+(?:{_EARLIER}\b|{_DATED})){_GAP}{{0,60}}?\b(?:{_INVALID})\b", re.IGNORECASE
+    rf"(?:\b{EARLIER}\s+{NOTE}\b|\b{NOTE}\s+(?:{EARLIER}\b|{DATED})){_GAP}{{0,60}}?\b(?:{_INVALID})\b", re.IGNORECASE
 )
 # `Please disregard our previous note`.
 _DISREGARD = re.compile(
     rf"\b(?:disregard|ignore|discard|destroy|vernichten\s+sie|ignorieren\s+sie|(?:ne\s+(?:pas\s+tenir|tenez\s+pas)|(?:no|non|n[ãa]o)\s+(?:tener|tenga|tenere|tenga|ter|tenha))\s+(?:compte|en\s+cuenta|conto|em\s+conta)"
-    rf"|(?:hacer|haga)\s+caso\s+omiso|ignorar|ignorare|ignorer|negeren|desconsider(?:e|ar))\s+{_THE}{{0,4}}(?:{_EARLIER}\s+{NOTE}\b|{NOTE}\s+(?:\w{{2,10}}\s+){{0,4}}?(?:{_EARLIER}\b|{_DATED}|(?:on|am|le|el|il|op|em)\s\d))",
+    rf"|(?:hacer|haga)\s+caso\s+omiso|ignorar|ignorare|ignorer|negeren|desconsider(?:e|ar))\s+{THE}{{0,4}}(?:{EARLIER}\s+{NOTE}\b|{NOTE}\s+(?:\w{{2,10}}\s+){{0,4}}?(?:{EARLIER}\b|{DATED}|(?:on|am|le|el|il|op|em)\s\d))",
     re.IGNORECASE,
 )
 # In front of the verb: nothing, the note, or a word that stands for it.
-_SUBJECT = re.compile(
+SUBJECT = re.compile(
     rf"^\W*$|\b{NOTE}\b|\b(?:this|it|which|we|hiermit|hereby|dies(?:e[rs]?)?|sie|wir|die|celui-ci|celle-ci|ceci|nous|la\s+presente|il\s+presente|(?:la|el)\s+presente|[ée]st[ea]|deze|dit|wij|documento?|document|dokument)\W*$",
     re.IGNORECASE,
 )
-_OF_OTHERS = re.compile(
+OF_OTHERS = re.compile(
     r"\b(?:terms|conditions|agreements?|polic(?:y|ies)|bedingungen|agb|vereinbarung(?:en)?|vertrag|preis\w*|conditions\s+g\w+|tarifs?|contrat|condiciones|tarifas?|contrato|condizioni|tariffe|contratto|voorwaarden|tarieven|condi[çc][õo]es|pre[çc]ario|prospekt|prospectus)\b",
     re.IGNORECASE,
 )
@@ -113,14 +113,14 @@ _PERHAPS = re.compile(
     r"|indien|mocht|zal|zullen|kan|poder[áa]|pode|errors?|fehler|erreurs?|errores|errori|fouten|erros)\b",
     re.IGNORECASE,
 )
-_OWN_NUMBER = re.compile(rf"^\W*{NOTE}s?[-\s]{{0,2}}{_NUMBER_WORD}\b", re.IGNORECASE)
+_OWN_NUMBER = re.compile(rf"^\W*{NOTE}s?[-\s]{{0,2}}{NUMBER_WORD}\b", re.IGNORECASE)
 _NAMES_NOTE = re.compile(rf"\b(?:{CANCELS}|{IN_PLACE_OF})\b.*\b{NOTE}\b", re.IGNORECASE)
-_SENTENCE_END = re.compile(r"[.;:!?](?=\s)")
+SENTENCE_END = re.compile(r"[.;:!?](?=\s)")
 
 _CORRECTED = (
     r"(?:korrigiert(?:e[rsn]?)?|berichtigt(?:e[rsn]?)?|ge[äa]ndert(?:e[rsn]?)?|(?:kurs|preis|mengen|betrags|geb[üu]hren)?korrektur(?:beleg|abrechnung|nota|mitteilung)?|re-?issued?|re-?book(?:ing|ed)?|neu(?:ausf[üu]hrung|ausstellung|ausgestellt)|berichtigung(?:s\w{4,12})?|neuabrechnung|neufassung|ersatz(?:abrechnung|beleg)|corrected|amended|revised|correction|amendment|replacement"
     r"|rectifi(?:ed|[ée]e?|cati(?:f|ve)|cation)|corrig[ée]e?|modificati(?:f|ve)|remplacement|rettific\w{1,5}|corrett[oa]|sostitutiv[oa]|rectificad[oa]|rectificativ[oa]|rectificaci[óo]n|corregid[oa]|correcci[óo]n|sustitutiv[oa]"
-    r"|gecorrigeerde?|(?:koers|prijs)?correctie(?:nota|bericht)?|verbeterde?|herziene?|vervangende?|rectificatie|retifica(?:d[oa]|tiv[oa]|[çc][ãa]o)|rectificativ[oa]|corrigid[oa]|corre[çc][ãa]o|substitutiv[oa]|korriger(?:et|ede|ing)|rettet|rettelse)"
+    r"|gecorrigeerde?|(?:koers|prijs)?correctie(?:nota|bericht)?|verbeterde?|herziene?|vervangende?|rectificatie|retifica(?:d[oa]|tiv[oa]|[çc][ãa]o)|rectificativ[oa]|corrigid[oa]|corre[çc][ãa]o|substitutiv[oa]|korriger(?:et|ede|ing|ad[e]?|at)|rettet|rettede|rettelse|r[äa]tta(?:d[e]?|t)|r[äa]ttelse|korekta|skorygowan[aey]|poprawion[aey])"
 )
 CORRECTED = re.compile(rf"\b{_CORRECTED}\b", re.IGNORECASE)
 _ENDS_CORRECTED = re.compile(rf"\b{_CORRECTED}\W*$", re.IGNORECASE)
@@ -168,14 +168,14 @@ def says_in_place_of_earlier(text: str, below: str) -> bool:
 
 
 def _is_of_this_note(whole: str, match: re.Match[str]) -> bool:
-    begin = max((end.end() for end in _SENTENCE_END.finditer(whole, 0, match.start())), default=0)
-    end = _SENTENCE_END.search(whole, match.end())
+    begin = max((end.end() for end in SENTENCE_END.finditer(whole, 0, match.start())), default=0)
+    end = SENTENCE_END.search(whole, match.end())
     subject, sentence = whole[begin : match.start()], whole[begin : end.start() if end else len(whole)]
-    if _PERHAPS.search(sentence) or _OF_OTHERS.search(subject):
+    if _PERHAPS.search(sentence) or OF_OTHERS.search(subject):
         return False
     if match.re in (_BOTH_DONE, _PASSIVE, _DISREGARD):
         return True
     is_plain = match.re is _ACTIVE and match["done"] is None
     if is_plain and (match["note"] or (match["earlier"] and not match["the"].strip())):
         return False  # `replaces the confirmation by telephone`, `replaces previous confirmations`
-    return (match.re is _ACTIVE and not is_plain) or _SUBJECT.search(subject) is not None
+    return (match.re is _ACTIVE and not is_plain) or SUBJECT.search(subject) is not None

@@ -1,0 +1,77 @@
+"""In which order a note in dollars writes day and month."""
+
+import pytest
+from note_texts import ENGLISH, FRENCH, read, read_only
+
+ON_ONE_DAY = ENGLISH.replace("€", "$").replace("15 Jan 2026 08:13:35", "02/09/2026").replace("19/01/2026", "02/09/2026")
+
+
+@pytest.mark.parametrize(
+    ("line", "trade_date"),
+    [
+        ("Member of FINRA and SIPC", "2026-02-09"),
+        ("Boston, MA 02110", "2026-02-09"),
+        ("New York, NY", "2026-02-09"),
+        ("United States of America", "2026-02-09"),
+        ("Printed on February 10, 2026", "2026-02-09"),
+        ("Printed on 02/13/2026", "2026-02-09"),
+        ("Printed on 13/09/2026", "2026-09-02"),
+        ("Traded on Monday 02/09/2026", "2026-02-09"),
+        ("Traded on Wed, 02/09/2026", "2026-09-02"),
+        ("", None),
+        ("All amounts in US$", None),
+        ("SEC fee 0.00", None),  # is passed on by brokers of other countries as well
+        ("Market: New York Stock Exchange", None),
+        ("Market: United States", None),
+        ("CUSIP 037833100", None),
+        ("Toronto, Ontario", None),
+        ("ABN 12 345 678 901", None),
+        ("London. Authorised by the Financial Conduct Authority", None),  # which sells American shares as well
+        ("Dublin. Regulated by the Central Bank of Ireland", None),
+        ("London. Member of FINRA", None),
+        ("Account currency EUR", None),
+    ],
+)
+def test_dollars_do_not_tell_the_order_of_day_and_month_what_else_the_note_says_may(
+    line: str, trade_date: str | None
+) -> None:
+    assert read_only(f"{ON_ONE_DAY}\n{line}").get("trade_date") == trade_date
+
+
+@pytest.mark.parametrize(
+    "line", ["Toronto, November 3, 2026", "Montréal, 10 Feb 2026 10:15:00", "Dealt on 10 Feb 2026, London"]
+)
+def test_beside_a_date_that_is_not_read_another_one_is_not_certain(line: str) -> None:
+    assert read(f"{ON_ONE_DAY}\n{line}").confidence < 0.9
+
+
+def test_a_language_of_europe_writes_the_day_first_in_dollars_too() -> None:
+    text = FRENCH.replace("EUR", "$").replace("15/01/2026", "02/09/2026").replace("19/01/2026", "04/09/2026")
+    assert read_only(text)["trade_date"] == "2026-09-02"
+
+
+@pytest.mark.parametrize(
+    ("traded", "settled", "line", "trade_date"),
+    [
+        ("03/04/2026", "03/06/2026", "", "2026-03-04"),
+        ("02/09/2026", "04/09/2026", "", "2026-09-02"),
+        ("02/09/2026", "04/09/2026", "London", "2026-09-02"),
+        ("03/04/2026", "03/06/2026", "London", None),  # what London writes is against it
+        ("03/04/2026", "05/04/2026", "", None),  # nothing is settled on a Sunday
+        ("04/01/2026", "05/01/2026", "", None),  # either may be: 1 April and 1 May, 4 and 5 January, a Sunday
+        ("02/09/2026", "10/09/2026", "", None),
+    ],
+)
+def test_where_one_order_alone_settles_the_trade_within_days_it_is_that_one(
+    traded: str, settled: str, line: str, trade_date: str | None
+) -> None:
+    text = ENGLISH.replace("€", "$").replace("15 Jan 2026 08:13:35", traded).replace("19/01/2026", settled)
+    found = read(f"{text}\n{line}")
+    assert found.trades[0].trade.to_json().get("trade_date") == trade_date
+    assert (found.confidence >= 0.9) is (trade_date is not None)
+
+
+def test_a_canadian_statement_that_writes_months_in_words_lists_no_trade_after_its_end() -> None:
+    text = ENGLISH.replace("€", "C$").replace("15 Jan 2026 08:13:35", "04-10-2026").replace("19/01/2026", "04-11-2026")
+    assert read_only(f"{text}\nToronto, April 30, 2026").get("trade_date") == "2026-04-10"
+    assert read(f"{text}\nToronto, October 30, 2026").confidence < 0.9
