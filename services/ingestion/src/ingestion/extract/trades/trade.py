@@ -11,6 +11,7 @@ from ingestion.domain.trade import Direction, Trade
 from ingestion.extract.trades.candidates import Candidates, add_unnamed_costs, gather_candidates
 from ingestion.extract.trades.columns import Columns, RowAmounts, list_currency_cells, resolve_amounts
 from ingestion.extract.trades.converted_currency import find_converted_currency, find_head_currency
+from ingestion.extract.trades.currency_doubts import contradicts_currency
 from ingestion.extract.trades.lines import ReadLine
 from ingestion.extract.trades.numbers import Number
 from ingestion.extract.trades.products import PENNY, Product, build_product, find_product
@@ -126,6 +127,8 @@ def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
         shared = replace(shared, currency=find_converted_currency(lines, candidates.exchange_rates, priced_in) or own)
     trade = _add_amounts(trade, candidates, product, gross, settlement, shared)
     trade = replace(trade, currency=_check_currency(trade, lines, product, row, shared))
+    settled = settlement.amount if settlement is not None else None
+    is_proven = is_proven and not contradicts_currency(lines, trade, product, settled, shared.columns)
     return TradeReading(trade, is_product_proven, is_proven, is_date_certain, is_direction_certain)
 
 
