@@ -212,7 +212,7 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
             r"(?:numero|n[°º]\.?|n\.|q\.?t[àa]\.?)\s*(?:di\s+)?(?:azioni|titoli|quote)|azioni\b|quote\b|titoli\b|valore\s+nominale|quantit[àa]\s*/\s*\w+|nominaal\s*(?:bedrag)?|aantal\b|deelbewijzen|stuks\b|(?:n[úu]mero|n[°º]\.?|n\.[°º])\s*(?:de\s+)?(?:a[çc][õo]es|t[íi]tulos|unidades|ups?\b)|(?:qtd\.?|quant\.?)\s*(?:de\s+)?(?:a[çc][õo]es|t[íi]tulos|unidades|ups?\b)?|unidades(?:\s+de\s+participa[çc][ãa]o)?|ups\b|qtd\.?|beteiligungen\b",
         ),
     ),
-    (Label.ISIN, (r"isin(?:-?\s?(?:code|kode|nr\.?))?|codice\s+isin|c[óo]digo\s+isin|code\s+isin",)),
+    (Label.ISIN, (r"isin(?:-?\s?(?:code|kode|nr\.?))?|codice\s+isin|c[óo]digo\s+isin|code\s+isin|k[óo]d\s+isin",)),
     (
         Label.WKN,
         (
@@ -228,8 +228,8 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
     (
         Label.NAME,
         (
-            r"(?:wertpapier|titel|fonds|instrument)-?\s?(?:bezeichnung|name)?\b|bezeichnung\b|gattung(?:sbezeichnung)?|(?:investment|security|fund|instrument|stock|company|asset)\s+(?:name|description|details)|description\b|company(?=\s*:)|security\b|instrument\b|investment\b|stock\b",
-            r"(?:libell[ée]|d[ée]signation|nom)\s*(?:de\s+la\s+)?(?:valeur|titre)?|valeur\b|titre\b|valor\b|denominaci[óo]n|titolo\b|strumento|descrizione|effect\b|fonds\b|omschrijving|ativo\b|descri[çc][ãa]o|v[æa]rdipapir\b",
+            r"(?:wertpapier|titel|fonds|instrument)-?\s?(?:bezeichnung|name)?\b|bezeichnung\b|gattung(?:sbezeichnung)?|(?:investment|security|fund|instrument|stock|company|asset)\s+(?:name|description|details)|description\b|company(?=\s*:|\0)|security\b|instrument\b|investment\b|stock\b",
+            r"(?:libell[ée]|d[ée]signation|nom)\s*(?:de\s+la\s+)?(?:valeur|titre)?|valeur\b|titre\b|valor\b|denominaci[óo]n|titolo\b|t[íi]tulo\b|fondo\b|strumento|descrizione|effect\b|fonds\b|omschrijving|ativo\b|descri[çc][ãa]o|v[æa]rdip?papp?[ie]r\b",
         ),
     ),
     (
