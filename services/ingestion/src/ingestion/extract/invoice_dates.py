@@ -51,6 +51,8 @@ def find_issue_date(page: Sequence[TextLine], day_first: bool | None) -> date | 
             match = labels.ISSUE_DATE_IN_HEADLINE.search(cell.text) if is_headline else None
             if match and not _speaks_of_more(cell.text[: match.start()]) and (found := read(cell.text[match.end() :])):
                 return found
+    if behind_number := _find_date_behind_number(page, read):
+        return behind_number
     if addressed := _find_date_of_own_invoice(page, read):
         return addressed
     outside = [line for line in page if not _is_table_head(line)]
@@ -63,6 +65,28 @@ def find_issue_date(page: Sequence[TextLine], day_first: bool | None) -> date | 
         if paid:
             return paid
     return _find_lone_date(page, day_first)
+
+
+# `NLE-33017764-09 (2 October 2026)`
+_NUMBER_AND_BRACKETS = re.compile(r"\W*(?=\S*\d)[\w/.-]{2,30}\s?\((?P<day>[^()]{6,30})\)\W*")
+
+
+def _find_date_behind_number(page: Sequence[TextLine], read: Callable[[str], date | None]) -> date | None:
+    """A day in brackets behind the number, which says nothing else, or one behind a bar."""
+    for text in list_texts_beside(page, labels.OWN_NUMBER):
+        match = _NUMBER_AND_BRACKETS.fullmatch(text)
+        if match is not None and not values.mask_dates(match["day"]).strip(" \u2022"):
+            return read(match["day"])
+    for cell in (cell for line in page for cell in line.cells if labels.OWN_NUMBER.search(cell.text)):
+        number = labels.OWN_NUMBER.search(cell.text)
+        bar = labels.DATE_BEHIND_BAR.search(cell.text, number.end() if number else 0)
+        if bar is not None and _count_bars(cell.text[: bar.start()]) == 0:
+            return read(cell.text[bar.end() :])
+    return None
+
+
+def _count_bars(text: str) -> int:
+    return sum(text.count(bar) for bar in "|•·")
 
 
 # From one day to another: `vom 12.05.2026 bis 09.06.2026`, `du 1er au 31 octobre 2026`.

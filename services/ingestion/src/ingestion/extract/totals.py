@@ -160,7 +160,7 @@ def _list_adjusted(
     """Totals with something between net, tax and what is paid: tax that is withheld, a voucher, coins that are rounded
     off, the carriage."""
     after = _sum_changes(page, taken=_TAKEN_AFTER, added=(change_labels.ROUNDING, change_labels.ADDED))
-    before = _sum_changes(page, taken=(change_labels.DISCOUNT,), added=(change_labels.CHARGE,))
+    before = _sum_changes(page, taken=(change_labels.DISCOUNT,), added=(change_labels.CHARGE, change_labels.UNTAXED))
     triples = product(candidates.gross[:_MAX_CANDIDATES], candidates.nets[:_MAX_CANDIDATES], taxes[:_MAX_CANDIDATES])
     for paid, net, tax in triples:
         if not tax or abs(tax) > abs(net):

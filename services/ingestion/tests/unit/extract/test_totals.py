@@ -315,3 +315,37 @@ def test_a_total_may_say_that_it_includes_the_tax() -> None:
     assert read("Order total   £219.95\nIncludes VAT at 20%   £36.66") == totals("219.95", "183.29", "36.66")
     columns = "Aliquota   Imponibile   Imposta\n10%        550,00       55,00\n22%        40,00        8,80"
     assert read(f"{columns}\n\n\nTOTALE FATTURA € 653,80") == totals("653.80", "590.00", "63.80")
+
+
+@pytest.mark.parametrize(
+    "untaxed",
+    [
+        "Spese esenti ex art. 15 D.P.R. 633/72",
+        "Suplidos",
+        "Débours",
+        "Durchlaufende Posten",
+        "Disbursements, VAT exempt",
+        "Onbelaste verschotten",
+    ],
+)
+def test_what_was_laid_out_for_the_customer_is_of_the_net_total_and_bears_no_tax(untaxed: str) -> None:
+    rows = f"Imponibile   2 870,40\nIVA 22%   631,49\n{untaxed}   43,00\nTotale fattura   3 544,89"
+    assert read(rows) == totals("3544.89", "2913.40", "631.49")
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        "Rechnungstotal CHF inkl. MWST",
+        "Total CHF inkl. MWST",
+        "Summe EUR inkl. Abgaben",
+        "Total charges this period, including VAT",
+        "Montant total",
+        "Gesamthonorar",
+        "Total de la facture",
+    ],
+)
+def test_the_total_may_have_words_in_its_name(label: str) -> None:
+    rows = "Net total   175.77\nVAT   8.79\n"
+    assert read(f"{rows}{label}   184.56") == totals("184.56", "175.77", "8.79")
+    assert read(f"{label}   184.56").gross == Decimal("184.56")
