@@ -15,7 +15,7 @@ _MAX_DEDUCTIONS = 6
 _MAX_CHANGES = 9  # each with each other: 512 sums
 _MAX_ROWS = 60  # below a total
 _LARGEST_CASH_DISCOUNT = 10  # of a hundred
-_EARLY = re.compile(f"{change_labels.FOR_EARLY_PAYMENT.pattern}|{labels.CASH_DISCOUNT.pattern}", re.IGNORECASE)
+_DAYS = re.compile(r"\d\s*(?:days?|tage?n?|jours?|d[ií]as?|giorni|gg|dagen|dni|dnů|dage|dagar)\b", re.IGNORECASE)
 _TAKEN = (change_labels.PREPAID, change_labels.CREDITED, change_labels.WITHHELD)
 _NOT_TAKEN = (change_labels.FOR_EARLY_PAYMENT, change_labels.ADDED, change_labels.DISCOUNT, labels.TAX_WORD)
 # `Deposit 30 % on order`, `Rest bei Lieferung`: a plan of payments, of which nobody knows what was paid.
@@ -79,11 +79,19 @@ def _is_less_by_a_rate(page: Sequence[TextLine], amount: Decimal, gross: Decimal
     rates = {
         rate
         for line in page
-        if not any(label.search(line.text) for label in _TAKEN) or _EARLY.search(line.text)
+        if not _is_taken_for_good(line)
         for rate in values.find_rates(line.text)
         if 0 < rate <= _LARGEST_CASH_DISCOUNT
     }
     return any(abs(gross * (100 - rate) / 100 - amount) <= CENT for rate in rates)
+
+
+def _is_taken_for_good(line: TextLine) -> bool:
+    """Whether a row takes something off whenever the rest is paid: a retention, a discount without a day."""
+    if change_labels.FOR_EARLY_PAYMENT.search(line.text) or _DAYS.search(line.text) or values.find_dates(line.text):
+        return False
+    amounts = list_row_amounts(line)
+    return any(label.search(line.text) for label in _TAKEN) or (bool(amounts) and amounts[-1] < 0)
 
 
 def _find_rest(page: Sequence[TextLine], gross: Decimal) -> Decimal | None:

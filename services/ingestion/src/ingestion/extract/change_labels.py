@@ -43,7 +43,7 @@ ADDED = match_any(
 # ... nobody pays a part, since coins are not that small ...
 ROUNDING = match_any(
     r"\b(?:rundung\w{0,12}|rounding|arrondi|redondeo|arrotondamento|arredondamento|afronding|zaokr\w{3,9})\b",
-    r"\b(?:öres?|øre)?-?\s?(?:avr(?:undning)?|utj(?:ämning)?|afr(?:unding)?)\b",
+    r"\b(?:öres?|øre)?-?\s?(?:avr(?:undn?ing)?|utj(?:ämning)?|afr(?:unding)?)\b",
 )
 # ... it comes on top of what was sold, or is taken off ...
 CHARGE = match_any(

@@ -112,7 +112,7 @@ ISSUE_DATE = match_any(
     r"\bdata\s+(?:(?:della|di|da|de)\s+)?(?:fattura|emissione|documento|fatura|emissão|faturação)\b",
     r"\bdata\s+doc\b\.?(?=\W*(?:$|\d))|^\W*emitida\s+em\b",
     r"\bdatum\s+vystavení\b|\bvystaveno(?:\s+dne)?\b",
-    r"\b(?:faktura|udstedelses)dato\b|\bfakturadatum\b|^\W*(?:udstedt|utställd)(?:\s+den)?(?=\W*(?:$|\d))",
+    r"\b(?:faktura|kreditnota|udstedelses)dato\b|\bfakturadatum\b|^\W*(?:udstedt|utställd)(?:\s+den)?(?=\W*(?:$|\d))",
 )
 _BEFORE_DAY = r"(?=\s*\d{1,4}[./-]\s?\d{1,2}[./-]\s?\d|\s*\d{1,2}(?:st|nd|rd|th|\.)?\s+[^\W\d]{3})"
 ISSUE_DATE_IN_HEADLINE = re.compile(
@@ -226,6 +226,7 @@ TOTAL_GROSS = match_any(
     r"\btotale\s+(?:fattura|documento|da\s+pagare|a\s+pagare|ivato|complessivo)\b|\b(?:netto|importo)\s+(?:a|da)\s+pagare\b",
     r"\b(?:celkem\s+)?k\s+úhradě\b|\bcelkem\s+(?:s|včetně)\s+dph\b|\bcelková\s+částka\b",
     r"\b(?:beløb\s+)?[i1l|]\s+alt\b|\b(?:total\s+)?at\s+betale\b|\btil\s+betaling\b|\btotal\s+inkl\b|\bfakturabeløb\b",
+    r"\b(?:sum|beløp)\s+(?:inkl?\.?\s*mva|til\s+gode)\b|\bå\s+betale\b",
     r"\b(?:summa\s+|belopp\s+)?att\s+betala\b|\b(?:summa|totalt)\s+inkl\b|\btotalbelopp\b",
     r"\b(?:nale[żz]no[śs][ćc]|razem|suma)\s+(?:og[óo][łl]em|brutto)\b|\bdo\s+zap[łl]aty\b|\bwarto[śs][ćc]\s+brutto\b",
 )
@@ -252,11 +253,11 @@ TOTAL_NET = match_any(
     r"\bbase\s+imponible\b|\btotal\s+(?:sin|sem)\s+iva\b|\b(?:importe|total)\s+neto\b|\bimponibile\b|\btotale\s+netto\b",
     r"\btotal\s+il[íi]quido\b|\bvalor\s+base\b|\bvalor\s+tributável\b",
     r"\b(?:total|valor)\s+líquido\b|\bbase\s+tributável\b|\bzáklad\s+daně\b|\b(?:celkem|cena)\s+bez\s+dph\b",
-    r"\b(?:total|beløb|summa|totalt|belopp)\s+e(?:ks|x)kl\b|\be(?:ks|x)kl\.?\s+moms\b|\bmomspli[gk]tigt\b|\bmomsgrundlag\b",
+    r"\b(?:total|beløb|summa|totalt|belopp)\s+e(?:ks|x)kl\b|\be(?:ks|x)kl\.?\s+moms\b|\be(?:ks|x)k?l?\.?\s+mva\b|\bmomspli[gk]tigt\b|\bmomsgrundlag\b",
 )
 _TAX_WORD = (
     r"(?:v\.?a\.?t\.?|sales\s+tax|tax(?:es)?|gst|mwst|ust|umsatzsteuer|mehrwertsteuer|tva|t\.v\.a\.?|btw|podatek"
-    r"|i\.?v\.?a\.?|dph|moms|versicherungs?steuer|insurance\s+premium\s+tax|assurantiebelasting)"
+    r"|i\.?v\.?a\.?|dph|moms|mva|merverdiavgift|versicherungs?steuer|insurance\s+premium\s+tax|assurantiebelasting)"
 )
 _CONTAINED = (
     r"(?:of\s+which|davon|darin(?:\s+enthalten)?|enthaltene|dont|di\s+cui|de\s+los\s+cuales|waarvan"
@@ -275,7 +276,7 @@ TOTAL_TAX = match_any(
 NOT_A_TAX_AMOUNT = match_any(
     rf"\b{_TAX_WORD}[\s.-]*(?:id|nr|no|reg|number|nummer|base|basis|intra|ident|code|exempt|%)",
     r"customer|kunde|client|zákazník|\bkund\b",
-    rf"\b(?:excl|incl|inkl|exkl|ekskl|ex|without|w/o|hors|sin|sem|bez|senza|con|com|včetně)\w*\.?\s*{_TAX_WORD}",
+    rf"\b(?:excl|incl|inkl|exkl|ekskl|eks|ink|ex|without|w/o|hors|sin|sem|bez|senza|con|com|včetně)\w*\.?\s*{_TAX_WORD}",
     r"capital|siret",
 )
 WITH_TAX = re.compile(
@@ -302,7 +303,7 @@ _SURELY_DUE = (
     r"\b(?:net|reste?|solde|montant)\s+(?:(?:restant\s+)?à\s+(?:payer|régler|verser)|restant\s+dû|dû)\b|\brestant\s+(?:dû|à\s+(?:payer|régler))\b",
     r"\b(?:nog\s+)?te\s+(?:betalen|voldoen)\b|\bslotbetaling\b",
     r"\b(?:pozosta[łl]o\s+)?do\s+(?:zap[łl]aty|dop[łl]aty)\b",
-    r"\b(?:total|importe)\s+a\s+pagar\b|\b(?:totale|netto)\s+(?:da|a)\s+pagare\b|\bk\s+úhradě\b|\ba[tt]t?\s+betal[ae]\b",
+    r"\b(?:total|importe)\s+a\s+pagar\b|\b(?:totale|netto)\s+(?:da|a)\s+pagare\b|\bk\s+úhradě\b|\b(?:a[tt]t?|å)\s+betal[ae]\b",
     r"\b(?:saldo|resto|restante|valor)\s+(?:por\s+(?:pagar|liquidar)|a\s+(?:pagar|liquidar))\b|\bpendiente\s+de\s+(?:pago|cobro)\b",
     r"\b(?:importo|saldo|residuo|rimanenza|rimane|resta)\s+da\s+(?:pagare|versare|saldare)\b|\bfalta\s+pagar\b",
     r"\bzb[ýy]vá\s+(?:(?:k\s+)?(?:úhradě|doplacení)|uhradit|zaplatit|doplatit)\b|\bk\s+doplacení\b",

@@ -134,5 +134,6 @@ def test_what_who_pays_early_has_to_pay_is_not_due(sentence: str) -> None:
     assert due(f"{WHOLE}{sentence}") is None
 
 
-def test_a_retention_of_a_few_percent_is_no_discount() -> None:
-    assert due(f"{WHOLE}Retention 3 %   -36.00\nAmount due   1 164.00") == Decimal("1164.00")
+@pytest.mark.parametrize("taken", ["Retention 3 %", "Retained 3 % until 10 May 2027", "Treuerabatt 3 %"])
+def test_a_few_percent_that_are_taken_off_for_good_are_no_discount_for_early_payment(taken: str) -> None:
+    assert due(f"{WHOLE}{taken}   -36.00\nAmount due   1 164.00") == Decimal("1164.00")

@@ -349,3 +349,18 @@ def test_the_total_may_have_words_in_its_name(label: str) -> None:
     rows = "Net total   175.77\nVAT   8.79\n"
     assert read(f"{rows}{label}   184.56") == totals("184.56", "175.77", "8.79")
     assert read(f"{label}   184.56").gross == Decimal("184.56")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Netto   5 160,00\nMva 25 %   1 290,00\nÅ betale NOK   6 450,00", ("6450.00", "6450.00")),
+        ("Sum eks. mva   5 160,00\nMva 25 %   1 290,00\nSum inkl. mva NOK   6 450,00", ("6450.00", None)),
+        ("Netto   5 160,40\nMva 25 %   1 290,10\nØreavrunding   0,50\nÅ betale   6 451,00", ("6450.50", "6451.00")),
+        ("Netto   -5 160,00\nMva 25 %   -1 290,00\nSum til gode NOK   -6 450,00", ("-6450.00", None)),
+    ],
+)
+def test_norway_calls_its_totals_so(text: str, expected: tuple[str, str | None]) -> None:
+    found = read(text)
+    assert (found.gross, found.due) == tuple(None if amount is None else Decimal(amount) for amount in expected)
+    assert found.tax is not None
