@@ -54,7 +54,7 @@ CHARGE = match_any(
 # ... it was laid out for the customer, and bears no tax ...
 UNTAXED = match_any(
     r"\b(?:spese|anticipazioni)\s+(?:esent\w|esclus\w|anticipate|non\s+imponibili)\b|\b(?:esent[ei]|esclus[aoei]|fuori\s+campo|non\s+imponibil[ei])\b.{0,16}\b(?:art|iva)\b|\bbollo\b",
-    r"\bsuplidos?\b|\bd[ée]bours\b|\bdurchlaufende\w?\s+posten\b|\bsteuerfreie\s+(?:auslagen|umsätze)\b|\bnicht\s+steuerbar\w{0,2}\b",
+    r"\bsuplidos?\b|\bd[ée]bours\b|\bdurchlaufende\w?\s+posten\b|\bsteuerfrei\w{0,2}\b|\bnicht\s+steuerbar\w{0,2}\b",
     r"\bdisbursements?\b|\b(?:vat|tax)[\s-]+(?:exempt|free)\b|\b(?:onbelaste?|btw-?vrije?)\b|\b(?:isento|não\s+sujeito)\b|\bzwolnion\w{1,3}\b|\bosvobozen\w{1,2}\b|\bmomsfri\w{0,2}\b",
 )
 DISCOUNT = match_any(

@@ -22,7 +22,7 @@ def determine_day_first(page: Sequence[TextLine], currency: str | None) -> bool 
         return None
     text = "\n".join(line.text for line in page).lower()
     if re.search(
-        r"\b(?:rechnung|factuur|faktura|facture|factura|fattura|fatura|avoir|gutschrift|betrag|bedrag|montant|datum|fecha)\b",
+        r"\b(?:rechnung\w{0,8}|factuur\w{0,8}|faktura\w{0,8}|facture|factura|fattura|fatura|avoir|gutschrift|betrag|bedrag|montant|datum|fecha)\b",
         text,
     ):
         return True
@@ -109,6 +109,10 @@ def _begins_with_period(text: str) -> bool:
 
 # `Rechnung Nr. 17 Behandlungen vom 12.05.2026`: the day is theirs.
 _OTHER_WORD = re.compile(r"(?<![\w/.-])[^\W\d_]{5,}(?![\w/-])")
+# `Fattura n. 12 su DDT 44 del 03/04/2026`: a delivery note or an order, cut short.
+_OTHER_PAPER = re.compile(
+    r"\b(?:ddt|d\.d\.t|ls|lfs|ab|po|bl|bc|wz|gr|ord|cmd|cde|ped|alb|enc|zam|obj|bon|job)\b\.?", re.IGNORECASE
+)
 
 
 def _speaks_of_more(before_date: str) -> bool:
@@ -117,7 +121,7 @@ def _speaks_of_more(before_date: str) -> bool:
     rest = before_date
     while match := labels.HEADLINE.match(rest):
         rest = rest[match.end() :]
-    return rest != before_date and _OTHER_WORD.search(rest) is not None
+    return rest != before_date and (_OTHER_WORD.search(rest) or _OTHER_PAPER.search(rest)) is not None
 
 
 def _find_date_of_own_invoice(page: Sequence[TextLine], read: Callable[[str], date | None]) -> date | None:

@@ -186,9 +186,12 @@ def _sum_changes(
 def _find_unconfirmed(page: Sequence[TextLine], candidates: _Candidates, *, has_parts: bool) -> InvoiceTotals:
     sure, maybe = candidates.sure, candidates.maybe
     taken, due = [part for part in list_deductions(page) if part], set(candidates.due)
-    whole = {amount for amount in (*sure, *maybe) for part in taken if amount - part in due}
+    parts = [*taken, sum(taken, Decimal(0))]
+    whole = {amount for amount in (*sure, *maybe) for part in parts if part and amount - part in due}
     if len(whole) == 1:
-        return InvoiceTotals(whole.pop())
+        gross = whole.pop()
+        tax = contains_tax(page, gross)
+        return InvoiceTotals(gross) if tax is None else InvoiceTotals(gross, gross - tax, tax)
     gross = _get_only_amount(sure) or _get_only_amount(maybe) or _find_repeated_largest(page, [*sure, *maybe])
     # A part of the sum has a label of its own: what was paid in advance, what is left with a discount.
     if gross is None or any(abs(other) > abs(gross) for other in maybe):

@@ -324,6 +324,7 @@ def test_a_total_may_say_that_it_includes_the_tax() -> None:
         "Suplidos",
         "Débours",
         "Durchlaufende Posten",
+        "Pfand, steuerfrei",
         "Disbursements, VAT exempt",
         "Onbelaste verschotten",
     ],
@@ -364,3 +365,9 @@ def test_norway_calls_its_totals_so(text: str, expected: tuple[str, str | None])
     found = read(text)
     assert (found.gross, found.due) == tuple(None if amount is None else Decimal(amount) for amount in expected)
     assert found.tax is not None
+
+
+def test_several_payments_together_may_leave_what_is_due() -> None:
+    rows = "Total £60.00\nIncluding VAT at 20%   £10.00\nPaid by gift card   £20.00\nPaid by Visa   £40.00"
+    assert read(f"{rows}\nBalance due   £0.00") == totals("60.00", "50.00", "10.00", "0.00")
+    assert read(f"{rows}\nBalance due   £5.00").gross is None
