@@ -5,7 +5,7 @@ import re
 import tomllib
 from pathlib import Path
 
-from code_rules import CodeBase, find_tests_without_module
+from code_rules import find_tests_without_module, read_code_base
 
 ROOT = Path(__file__).parents[2]
 # What follows a record through several modules, or a whole process, is named for what it shows.
@@ -37,7 +37,7 @@ def test_every_test_of_the_repository_is_run() -> None:
 
 
 def test_a_test_is_named_for_the_module_that_it_tests() -> None:
-    assert find_tests_without_module(CodeBase(ROOT), WHOLE_FLOW_TESTS) == []
+    assert find_tests_without_module(read_code_base(ROOT), WHOLE_FLOW_TESTS) == []
 
 
 def test_each_test_of_a_whole_flow_exists() -> None:

@@ -9,7 +9,7 @@ import tokenize
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 SERVICES = {
@@ -26,15 +26,11 @@ _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 @dataclass(frozen=True)
 class Module:
-    """One file: its dotted name and what it imports."""
+    """One file: its dotted name, what it imports and which classes it has."""
 
     name: str
     file: Path
     is_package: bool
-
-    @cached_property
-    def tree(self) -> ast.Module:
-        return ast.parse(self.file.read_text())
 
     @property
     def package(self) -> str:
@@ -45,9 +41,25 @@ class Module:
         """`app.py`, a module of `app/`, or `__main__.py`: where a process is put together."""
         return self.name.split(".")[1:2] in (["app"], ["__main__"])
 
-    def imported_names(self) -> Iterator[str]:
+    @property
+    def imported_names(self) -> frozenset[str]:
         """Every dotted name that an import statement anywhere in the file asks for, `a.b.c` for `from a.b import c`."""
-        for node in ast.walk(self.tree):
+        return self._names[0]
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """Of the classes that the file itself has, not of those within others."""
+        return self._names[1]
+
+    @cached_property
+    def _names(self) -> tuple[frozenset[str], tuple[str, ...]]:
+        """Names alone are kept: the trees of all files are many objects, which each search for garbage would pass."""
+        tree = ast.parse(self.file.read_text())
+        classes = tuple(node.name for node in tree.body if isinstance(node, ast.ClassDef))
+        return frozenset(self._find_imports(tree)), classes
+
+    def _find_imports(self, tree: ast.Module) -> Iterator[str]:
+        for node in ast.walk(tree):
             if isinstance(node, ast.Import):
                 yield from (alias.name for alias in node.names)
             elif isinstance(node, ast.ImportFrom):
@@ -76,7 +88,7 @@ class CodeBase:
         self._imports = {name: self._resolve(module) for name, module in self.modules.items()}
 
     def _resolve(self, module: Module) -> frozenset[str]:
-        asked = set(module.imported_names())
+        asked = module.imported_names
         found = asked & self.modules.keys()
         # `from a import b` asks for `a` and `a.b`: with `b` a module, nothing is taken from `a` itself.
         is_only_a_way = {name for name in found if any(n != name and n.rpartition(".")[0] == name for n in found)}
@@ -92,6 +104,12 @@ class CodeBase:
 
     def path(self, module: Module) -> str:
         return str(module.file.relative_to(self.root))
+
+
+@cache
+def read_code_base(root: Path) -> CodeBase:
+    """Parsed once for all tests of a process: it takes seconds."""
+    return CodeBase(root)
 
 
 def _modules_below(folder: Path) -> Iterator[Module]:
@@ -196,9 +214,9 @@ def find_classes_of_one_name(code: CodeBase, allowed: Iterable[str]) -> list[str
     """Public classes that share their name with another one."""
     places: dict[str, list[str]] = defaultdict(list)
     for module in code.modules.values():
-        for node in module.tree.body:
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                places[node.name].append(code.path(module))
+        for name in module.class_names:
+            if not name.startswith("_"):
+                places[name].append(code.path(module))
     return [
         f"class {name}: {', '.join(files)}"
         for name, files in sorted(places.items())

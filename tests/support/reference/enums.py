@@ -12,6 +12,7 @@ def read_enums(root: Path) -> Section:
     found = [
         (node, source)
         for source in read_sources(root)
+        if "StrEnum" in source.text
         for node in source.tree.body
         if isinstance(node, ast.ClassDef) and any(isinstance(b, ast.Name) and b.id == "StrEnum" for b in node.bases)
     ]

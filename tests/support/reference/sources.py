@@ -5,6 +5,7 @@ import io
 import tokenize
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 SOURCE_FOLDERS = ("libs/*/src", "services/*/src", "cli/src")
@@ -20,17 +21,30 @@ class Section:
 
 
 class Source:
-    """A module: its dotted name, its tree, and its comments by line."""
+    """A module: its dotted name, its tree, and its comments by line, each read when it is asked for first."""
 
     def __init__(self, file: Path, package_root: Path) -> None:
-        text = file.read_text()
         parts = file.relative_to(package_root).with_suffix("").parts
         self.module = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        self.tree = ast.parse(text)
-        self._lines = text.splitlines()
-        self._comments = {
+        self._file = file
+
+    @cached_property
+    def text(self) -> str:
+        return self._file.read_text()
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        return ast.parse(self.text)
+
+    @cached_property
+    def _lines(self) -> list[str]:
+        return self.text.splitlines()
+
+    @cached_property
+    def _comments(self) -> dict[int, str]:
+        return {
             token.start[0]: token.string.lstrip("# ").strip()
-            for token in tokenize.generate_tokens(io.StringIO(text).readline)
+            for token in tokenize.generate_tokens(io.StringIO(self.text).readline)
             if token.type == tokenize.COMMENT
         }
 

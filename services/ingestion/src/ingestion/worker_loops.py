@@ -14,6 +14,7 @@ from ingestion.ports.housekeeping import (
     BlobSweep,
     DocumentCheck,
     EventLogMaintenance,
+    LedgerReasons,
     OrderMatcher,
     ResultBacklog,
     SweptBlob,
@@ -194,6 +195,18 @@ async def run_document_check(check: DocumentCheck, stopping: asyncio.Event) -> N
         except Retryable as error:
             # Postgres is away; the next round goes on where this one stopped.
             log.warning("document_check_deferred", reason=str(error))
+        await wait_for_event(stopping, _BACKFILL_INTERVAL_S)
+
+
+async def run_ledger_reasons(reasons: LedgerReasons, stopping: asyncio.Event) -> None:
+    """Take reasons for a review back that other documents gave, and that are none any more."""
+    while not stopping.is_set():
+        try:
+            while not stopping.is_set() and await reasons.settle_some():
+                pass
+        except Retryable as error:
+            # Postgres is away; the next round goes on where this one stopped.
+            log.warning("ledger_reasons_deferred", reason=str(error))
         await wait_for_event(stopping, _BACKFILL_INTERVAL_S)
 
 

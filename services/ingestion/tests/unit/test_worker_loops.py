@@ -219,6 +219,26 @@ async def test_the_log_of_changes_is_checked_batch_by_batch_and_after_a_failure(
     assert answers == []
 
 
+async def test_reasons_of_the_ledger_are_settled_until_none_is_obsolete_and_after_a_failure(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(worker_loops, "_BACKFILL_INTERVAL_S", 0.0)
+    stopping = asyncio.Event()
+    answers: list[Any] = [True, Unavailable("Postgres"), False, True, False]
+
+    class Reasons:
+        async def settle_some(self) -> bool:
+            answer = answers.pop(0)
+            if not answers:
+                stopping.set()
+            if isinstance(answer, Exception):
+                raise answer
+            return bool(answer)
+
+    await asyncio.wait_for(worker_loops.run_ledger_reasons(Reasons(), stopping), 5)
+    assert answers == []
+
+
 async def test_old_events_are_deleted_batch_by_batch() -> None:
     stopping = asyncio.Event()
 

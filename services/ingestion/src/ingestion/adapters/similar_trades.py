@@ -2,15 +2,17 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from ingestion.domain.ledger_entry import LedgerEntry
 from ingestion.domain.trade import read_stored_trade
 from ingestion.domain.trade_ledger import MAX_COMPARED, TradeJudgement, TradeState, judge_trades
 from ingestion.domain.trade_matching import find_reference
 from mailroom_common.postgres import DatabaseSession
+
+_T = TypeVar("_T")
 
 _LIST_SIMILAR = """
     select candidate.* from unnest($2::text[]) as wanted(match_key) cross join lateral (
@@ -36,14 +38,15 @@ _LIST_LATER = """
     order by confirmed_seq, seq limit $5
 """
 # The keys of trades that a cancellation names, and of cancellations that name a trade: by the letters and digits of the
-# number, as `find_reference` has them. One number may be that of many: of a savings plan, say.
-_REFERENCE = "upper(regexp_replace(left(fields ->> 'reference', 200), '[^A-Za-z0-9]', '', 'g'))"
+# number, as `compact_text` has them. One number may be that of many: of a savings plan, say.
+FOLDED_REFERENCE = "upper(regexp_replace(left(fields ->> 'reference', 200), '[^A-Za-z0-9]', '', 'g'))"
 _LIST_NAMED = f"""
     select distinct wanted.reference, wanted.is_cancellation, linked.match_key
     from unnest($2::text[], $3::boolean[]) as wanted(reference, is_cancellation)
     cross join lateral (
         select match_key from ingestion.trade
-        where tenant_id = $1 and {_REFERENCE} = wanted.reference and trade.is_cancellation = wanted.is_cancellation
+        where tenant_id = $1 and {FOLDED_REFERENCE} = wanted.reference
+          and trade.is_cancellation = wanted.is_cancellation
         order by seq limit $4
     ) as linked
 """  # noqa: S608  # of our own words only
@@ -64,7 +67,7 @@ LIST_DECISIONS = """
     where trade_id = any($1) or other_trade_id = any($1) order by entry_id
 """
 _MAX_SIMILAR_READ = 2 * MAX_COMPARED  # or one of them would count beside another that was not read
-_MAX_JUDGED = 50
+_MAX_ON_LOOP = 50
 _MAX_LINKED_KEYS = 50  # beside those that are judged
 _MAX_LINKED_READ = 2 * _MAX_SIMILAR_READ  # trades of these keys: all are judged under the lock of the ledger
 _MAX_NAMED = 200  # trades of one number
@@ -102,10 +105,9 @@ async def read_similar_trades(
         similar.keys |= wanted
         rows = await _list_similar_rows(conn, tenant_id, wanted, document_id)
         decisions = await conn.fetch(LIST_DECISIONS, [row["trade_id"] for row in rows])
-        same, distinct = read_decisions(decisions)
-        entries = [_read_entry(row, same, distinct) for row in rows]
+        entries, former = await _run_off_loop(len(rows), _read_entries, rows, decisions)
         similar.entries += entries
-        similar.former |= {row["trade_id"]: _read_judgement(row) for row in rows}
+        similar.former |= former
         links, decided = await _list_linked_keys(conn, tenant_id, [*entries, *beside])
         # What the document itself names is never left for what others name.
         own = {entry.trade_id for entry in entries if entry.document_id == document_id}
@@ -156,10 +158,14 @@ async def _list_linked_keys(
 
 
 async def judge_entries(entries: Sequence[LedgerEntry]) -> dict[str, TradeJudgement]:
-    # A second of work where very many are similar: other documents are read meanwhile.
-    if len(entries) > _MAX_JUDGED:
-        return await asyncio.to_thread(judge_trades, entries)
-    return judge_trades(entries)
+    return await _run_off_loop(len(entries), judge_trades, entries)
+
+
+async def _run_off_loop(trades: int, work: Callable[..., _T], *values: Any) -> _T:
+    """A second of work where very many are similar: leases are renewed and other documents finished meanwhile."""
+    if trades > _MAX_ON_LOOP:
+        return await asyncio.to_thread(work, *values)
+    return work(*values)
 
 
 async def _list_similar_rows(
@@ -185,6 +191,13 @@ def read_decisions(rows: Iterable[Any]) -> tuple[dict[str, set[str]], dict[str, 
         for trade_id in pair:
             (same if decision == "same" else distinct).setdefault(trade_id, set()).update(pair - {trade_id})
     return same, distinct
+
+
+def _read_entries(rows: Sequence[Any], decisions: Sequence[Any]) -> tuple[list[LedgerEntry], dict[str, TradeJudgement]]:
+    """Each row, and what it was judged to be."""
+    same, distinct = read_decisions(decisions)
+    entries = [_read_entry(row, same, distinct) for row in rows]
+    return entries, {row["trade_id"]: _read_judgement(row) for row in rows}
 
 
 def _read_entry(row: Any, same: Mapping[str, set[str]], distinct: Mapping[str, set[str]]) -> LedgerEntry:

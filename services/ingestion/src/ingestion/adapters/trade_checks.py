@@ -1,8 +1,11 @@
 """Whether a document that was read may be completed beside what the ledger has of its trades."""
 
-from dataclasses import replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
 from typing import Any
 
+from ingestion.adapters.document_rows import read_outcome
 from ingestion.adapters.similar_trades import LIST_DECISIONS, judge_entries, read_decisions, read_similar_trades
 from ingestion.adapters.trade_ledger import LIST_BY_DOCUMENT, lock_ledger
 from ingestion.domain.document import DocumentOutcome
@@ -10,7 +13,7 @@ from ingestion.domain.ledger_entry import LedgerEntry
 from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.summed_trades import may_be_summed
 from ingestion.domain.trade import Trade, read_stored_trade
-from ingestion.domain.trade_cancellations import may_be_taken_back
+from ingestion.domain.trade_cancellations import find_days_of_cancellations, may_be_taken_back
 from ingestion.domain.trade_ledger import TradeState, align_trades
 from ingestion.domain.trade_matching import StatedTrade, build_match_key, list_instrument_keys
 from mailroom_common.events import Profile, ResultStatus
@@ -25,13 +28,18 @@ _LIST_OF_DAYS = """
 _WITHOUT_TRADE = [TradeState.DUPLICATE.value, TradeState.CANCELLED.value]
 _MAX_OF_DAYS = 500
 _LIST_UNMATCHED = """
-    select fields from (
-        select fields, instrument_keys from ingestion.trade
-        where tenant_id = $1 and state = 'cancellation_unmatched' order by seq desc limit $3
-    ) as newest
-    where instrument_keys && $2
+    select trade_id, fields, document_type = 'contract_note' and exists (
+        select from ingestion.trade made where made.document_id = trade.document_id and not made.is_cancellation
+    ) as is_of_corrected_note
+    from ingestion.trade
+    where tenant_id = $1 and document_id <> $2 and state = 'cancellation_unmatched' and instrument_keys && $3
+      and (trade_date is null or trade_date between $4 and $5)
+    order by seq desc limit $6
 """
-_MAX_UNMATCHED = 500
+_MAX_UNMATCHED = 500  # of the securities of a document, within some days
+_HAS_UNMATCHED = """
+    select exists (select from ingestion.trade where document_id = $1 and state = 'cancellation_unmatched')
+"""
 _LAST_PLACE = 2**62  # behind all that are in the ledger
 
 
@@ -61,17 +69,61 @@ async def _check_cancellations(conn: DatabaseSession, document: Any, outcome: Do
 
 async def _check_taken_back(conn: DatabaseSession, document: Any, outcome: DocumentOutcome) -> DocumentOutcome:
     """`trade_may_be_cancelled` where another document takes a trade back that was not found, and it may be this one."""
-    securities = sorted({key for trade in _read_trades(outcome) for key in list_instrument_keys(trade)})
     await lock_ledger(conn, document["tenant_id"])
-    rows = await conn.fetch(_LIST_UNMATCHED, document["tenant_id"], securities, _MAX_UNMATCHED)
-    if not rows:
+    unmatched = await _list_unmatched(conn, document, _read_trades(outcome))
+    if not unmatched:
         return outcome
-    unmatched = [read_stored_trade(row["fields"]) for row in rows]
     stated, judged = await _judge_stated(conn, document, outcome)
-    counted = [entry.trade for entry in stated if judged[entry.trade_id] is TradeState.COUNTED]
-    if not any(may_be_taken_back(trade, taking) for trade in counted for taking in unmatched):
+    counted = [entry for entry in stated if judged[entry.trade_id] is TradeState.COUNTED]
+    if not any(one.may_mean(entry.trade, entry.distinct_from) for entry in counted for one in unmatched):
         return outcome
     return replace(outcome, status=ResultStatus.NEEDS_REVIEW, reason=ReviewReason.TRADE_MAY_BE_CANCELLED)
+
+
+@dataclass(frozen=True, slots=True)
+class _UnmatchedCancellation:
+    trade_id: str
+    taking: Trade
+    is_of_corrected_note: bool
+
+    def may_mean(self, trade: Trade, distinct_from: Collection[str] = ()) -> bool:
+        return self.trade_id not in distinct_from and may_be_taken_back(
+            trade, self.taking, is_of_corrected_note=self.is_of_corrected_note
+        )
+
+
+async def _list_unmatched(
+    conn: DatabaseSession, document: Any, trades: Sequence[Trade]
+) -> list[_UnmatchedCancellation]:
+    """Those that may mean one of the trades: other documents' of the same securities, and of about the same days."""
+    securities = sorted({key for trade in trades for key in list_instrument_keys(trade)})
+    if not securities:
+        return []
+    days = [trade.trade_date or date.min for trade in trades], [trade.trade_date or date.max for trade in trades]
+    first, last = find_days_of_cancellations(min(days[0]), max(days[1]))
+    tenant_id, document_id = document["tenant_id"], document["document_id"]
+    rows = await conn.fetch(_LIST_UNMATCHED, tenant_id, document_id, securities, first, last, _MAX_UNMATCHED)
+    found = [
+        _UnmatchedCancellation(row["trade_id"], read_stored_trade(row["fields"]), row["is_of_corrected_note"])
+        for row in rows
+    ]
+    return [one for one in found if any(one.may_mean(trade) for trade in trades)]
+
+
+async def is_reason_obsolete(conn: DatabaseSession, document: Any) -> bool:
+    """Whether what other documents say is no reason for its review any more, as far as that is seen without the lock
+    of the ledger, which `check_ledger` takes."""
+    outcome = read_outcome(document)
+    trades = _read_trades(outcome)
+    match outcome.reason:
+        case ReviewReason.CANCELLED_TRADE_NOT_FOUND:
+            return not await conn.fetchval(_HAS_UNMATCHED, document["document_id"])
+        case ReviewReason.TRADE_MAY_BE_CANCELLED:
+            return not await _list_unmatched(conn, document, trades)
+        case ReviewReason.TRADES_MAY_BE_SUMMED:
+            return not await _may_be_summed(conn, document, outcome, trades)
+        case _:
+            return False
 
 
 async def _judge_stated(
@@ -92,20 +144,25 @@ async def _build_entries(conn: DatabaseSession, document: Any, outcome: Document
     ids = align_trades([(row["trade_id"], read_stored_trade(row["fields"])) for row in rows], trades)
     same, distinct = read_decisions(await conn.fetch(LIST_DECISIONS, [one for one in ids if one is not None]))
     is_confirmed = outcome.status is ResultStatus.COMPLETED
-    return [
-        LedgerEntry(
-            trade=trade,
-            document_type=outcome.document_type,
-            content_sha256=document["content_sha256"],
-            trade_id=trade_id or f"new {position}",
-            document_id=document["document_id"],
-            seq=_LAST_PLACE + position,
-            confirmed_seq=_LAST_PLACE if is_confirmed else None,
-            same_as=frozenset(same.get(trade_id or "", ())),
-            distinct_from=frozenset(distinct.get(trade_id or "", ())),
+    places = {row["trade_id"]: (row["seq"], row["confirmed_seq"]) for row in rows}
+    entries = []
+    for position, (trade, trade_id) in enumerate(zip(trades, ids, strict=True)):
+        # As `record_trades` will write it: a trade that is known keeps its place.
+        seq, confirmed_seq = places.get(trade_id or "", (_LAST_PLACE + position, None))
+        entries.append(
+            LedgerEntry(
+                trade=trade,
+                document_type=outcome.document_type,
+                content_sha256=document["content_sha256"],
+                trade_id=trade_id or f"new {position}",
+                document_id=document["document_id"],
+                seq=seq,
+                confirmed_seq=(confirmed_seq or _LAST_PLACE) if is_confirmed else None,
+                same_as=frozenset(same.get(trade_id or "", ())),
+                distinct_from=frozenset(distinct.get(trade_id or "", ())),
+            )
         )
-        for position, (trade, trade_id) in enumerate(zip(trades, ids, strict=True))
-    ]
+    return entries
 
 
 def _read_trades(outcome: DocumentOutcome) -> list[Trade]:
@@ -115,11 +172,19 @@ def _read_trades(outcome: DocumentOutcome) -> list[Trade]:
 async def _check_summed_trades(conn: DatabaseSession, document: Any, outcome: DocumentOutcome) -> DocumentOutcome:
     """`trades_may_be_summed` where that may be so."""
     trades = _read_trades(outcome)
+    await lock_ledger(conn, document["tenant_id"])
+    if not await _may_be_summed(conn, document, outcome, trades):
+        return outcome
+    return replace(outcome, status=ResultStatus.NEEDS_REVIEW, reason=ReviewReason.TRADES_MAY_BE_SUMMED)
+
+
+async def _may_be_summed(
+    conn: DatabaseSession, document: Any, outcome: DocumentOutcome, trades: Sequence[Trade]
+) -> bool:
     days = sorted({trade.trade_date for trade in trades if trade.trade_date is not None})
     securities = sorted({key for trade in trades for key in list_instrument_keys(trade)})
     if not days or not securities:
-        return outcome
-    await lock_ledger(conn, document["tenant_id"])
+        return False
     rows = await conn.fetch(
         _LIST_OF_DAYS, document["tenant_id"], document["document_id"], days, securities, _WITHOUT_TRADE, _MAX_OF_DAYS
     )
@@ -133,6 +198,4 @@ async def _check_summed_trades(conn: DatabaseSession, document: Any, outcome: Do
         )
         for row in rows
     ]
-    if not may_be_summed(stated, known):
-        return outcome
-    return replace(outcome, status=ResultStatus.NEEDS_REVIEW, reason=ReviewReason.TRADES_MAY_BE_SUMMED)
+    return may_be_summed(stated, known)

@@ -33,7 +33,6 @@ _DECIDE = """
     values ($1, $2, $3, $4, $5, $6, $7)
 """
 _RAISE_VERSION = "update ingestion.trade set version = version + 1, updated_at = clock_timestamp() where trade_id = $1"
-_MARK_DECIDED = "update ingestion.trade set is_decided = true where trade_id = any($1) and not is_decided"
 _LIST_KEYS = "select distinct match_key from ingestion.trade where tenant_id = $1 and trade_id = any($2)"
 
 _SEQ_BITS = 63
@@ -133,7 +132,6 @@ class PgTradeLedger:
                     decision.reviewer,
                     decision.api_key_id,
                 )
-            await conn.execute(_MARK_DECIDED, [trade_id, *others])
             await conn.execute(_RAISE_VERSION, trade_id)
             keys = await conn.fetch(_LIST_KEYS, tenant_id, [trade_id, *others])
             await judge_similar_trades(conn, tenant_id, [key["match_key"] for key in keys])

@@ -19,6 +19,7 @@ from ingestion.adapters.document_passwords import PasswordSweeper
 from ingestion.adapters.document_results import PgResultBacklog
 from ingestion.adapters.intakes import PgIntakeStore
 from ingestion.adapters.leases import PgDocumentLeases
+from ingestion.adapters.ledger_reasons import PgLedgerReasons
 from ingestion.adapters.local_reader import READER_MODULES, READER_REASONS, open_local_readers
 from ingestion.adapters.model_budget import PgModelBudget
 from ingestion.adapters.notify_listener import NotifyListener
@@ -57,6 +58,7 @@ from ingestion.worker_loops import (
     run_document_worker,
     run_event_numbering,
     run_event_retention,
+    run_ledger_reasons,
     run_lessons,
     run_order_matching,
     run_password_sweep,
@@ -161,6 +163,7 @@ def _start_trade_loops(
     matcher = PgOrderMatcher(pool, OrderTolerances(settings.order_tolerances))
     tasks.create_task(run_trade_announcements(announcements, listener, stopping))
     tasks.create_task(run_order_matching(matcher, listener, stopping))
+    tasks.create_task(run_ledger_reasons(PgLedgerReasons(pool, outbox, utc_now), stopping))
 
 
 def _start_housekeeping(

@@ -8,6 +8,7 @@ names is enough, and without one only what differs in nothing else is found.
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, timedelta
 from enum import IntEnum
 from typing import Self
 
@@ -210,14 +211,24 @@ class _Replacement:
         )
 
 
-def may_be_taken_back(trade: Trade, taking: Trade) -> bool:
+def may_be_taken_back(trade: Trade, taking: Trade, *, is_of_corrected_note: bool) -> bool:
     """Whether a trade may be the one that a cancellation takes back which was found nowhere: it may name a number of
-    another kind, and have been corrected in anything but the security."""
+    another kind, and a corrected note says nothing of what it corrects but the security. Any other cancellation says
+    what it takes back: of all that were traded on a busy day not those of another quantity."""
     if trade.trade_date is None or taking.trade_date is None:
         is_near = True
     else:
         is_near = abs((trade.trade_date - taking.trade_date).days) <= _MAX_DAYS_BETWEEN
-    return is_near and have_same_security(trade, taking) is True and have_same_account(trade, taking) is not False
+    quantities = {trade.quantity, taking.quantity} - {None}
+    is_quantity_possible = is_of_corrected_note or len(quantities) <= 1
+    is_same_security = have_same_security(trade, taking) is True and have_same_account(trade, taking) is not False
+    return is_near and is_quantity_possible and is_same_security
+
+
+def find_days_of_cancellations(first: date, last: date) -> tuple[date, date]:
+    """Between which days those are that may mean trades of these days."""
+    days = timedelta(days=_MAX_DAYS_BETWEEN)
+    return max(first, date.min + days) - days, min(last, date.max - days) + days
 
 
 def _find_rivals(

@@ -181,4 +181,6 @@ def _fold_name(name: str | None) -> frozenset[str]:
 
 @lru_cache(maxsize=4096)
 def compact_text(text: str | None) -> str:
-    return re.sub(r"[^A-Z0-9]", "", (text or "")[:_LONGEST_TEXT].upper())
+    """Its letters and digits, of ASCII alone and before they are made capitals: `ß` would become two letters here and
+    none where Postgres has the same rule (`FOLDED_REFERENCE` of adapters/similar_trades.py; a test compares them)."""
+    return re.sub(r"[^A-Za-z0-9]", "", (text or "")[:_LONGEST_TEXT]).upper()

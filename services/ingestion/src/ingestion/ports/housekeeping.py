@@ -88,6 +88,13 @@ class DocumentCheck(Protocol):
         ...
 
 
+class LedgerReasons(Protocol):
+    async def settle_some(self) -> bool:
+        """Judge some of the documents again that wait for a person since other documents' trades gave a reason. False
+        when none of these had lost its reason, or another instance does so."""
+        ...
+
+
 class UnusedPasswords(Protocol):
     async def forget_old_passwords(self) -> int:
         """Forget a batch of passwords that no reading used in time; how many there were."""

@@ -17,7 +17,7 @@ from ingestion_processes import api_settings, as_tenant, running_api
 from ingestion_site import SCHEMA, Ingestion, utc_now, wait_for_blocked_statement
 from stated_trades import NOTE, claim, finish, outcome_of
 
-from ingestion.adapters import similar_trades
+from ingestion.adapters import similar_trades, trade_checks
 from ingestion.adapters.trade_announcements import PgTradeAnnouncements
 from ingestion.domain.document import DocumentOutcome
 from ingestion.domain.reasons import ReviewReason
@@ -262,7 +262,8 @@ _MANY_ALIKE = """
     insert into ingestion.trade (trade_id, tenant_id, doc_source_id, document_id, content_sha256, position, match_key,
                                  fields, is_cancellation, instrument_keys, state, is_decided)
     select n::text, 'acme', '', $1, '', n, case when n % 4 = 0 then 'alike' else 'other' end,
-           jsonb_build_object('reference', 'R-' || n), false, '{}', 'counted', n % 2 = 0
+           jsonb_build_object('reference', 'R-' || n), false, '{}',
+           case when n % 4 = 1 then 'cancellation_unmatched' else 'counted' end, n % 2 = 0
     from generate_series(1, 4000) n
 """
 
@@ -275,11 +276,15 @@ async def test_what_is_judged_beside_very_many_alike_trades_is_found_by_indexes(
         await conn.execute("analyze ingestion.trade")
         later = await conn.fetch(f"explain {similar_trades._LIST_LATER}", "acme", ["alike"], own, ["4"], 10)
         named = await conn.fetch(f"explain {similar_trades._LIST_NAMED}", "acme", ["R7", "R8"], [True, False], 10)
+        values = ["acme", own, ["isin:DE0008404005"], NOTE.trade_date, NOTE.trade_date, 10]
+        unmatched = await conn.fetch(f"explain {trade_checks._LIST_UNMATCHED}", *values)
     plan = "\n".join(row[0] for row in later)
     assert {"trade_pkey", "trade_decided", "trade_by_document"} <= set(re.findall(r"\w+", plan)), plan
     assert "Seq Scan" not in plan, plan
     plan = "\n".join(row[0] for row in named)
     assert "trade_by_reference" in plan, plan
+    plan = "\n".join(row[0] for row in unmatched)
+    assert "trade_unmatched" in plan, plan
 
 
 def corrected(field: str, value: Any) -> DocumentOutcome:

@@ -12,6 +12,7 @@ from ingestion_fakes import build_trade
 
 from ingestion.domain.ledger_entry import LedgerEntry
 from ingestion.domain.trade import ACTIVITY_STATEMENT, CONTRACT_NOTE, Direction, Trade
+from ingestion.domain.trade_cancellations import find_days_of_cancellations, may_be_taken_back
 from ingestion.domain.trade_ledger import TradeState, judge_trades
 
 FORMER = build_trade(reference="W-5520914", account="12345678")
@@ -221,3 +222,31 @@ def test_a_note_of_very_many_trades_and_cancellations_counts_none_of_them_and_is
     taken = [build_taking(trade, FORMER.reference) for trade in trades]
     states = settle([("former", CONTRACT_NOTE, [FORMER]), ("note", CONTRACT_NOTE, [*trades, *taken])])
     assert "counted" not in {state for trade_id, state in states.items() if trade_id.startswith("note")}
+
+
+@pytest.mark.parametrize(
+    ("changed", "of_corrected_note", "of_another"),
+    [
+        ({"reference": "ORDER-77"}, True, True),
+        ({"quantity": Decimal(18)}, True, False),  # a corrected note does not say what was corrected
+        ({"quantity": None}, True, True),
+        ({"trade_date": date(2026, 4, 8)}, True, True),
+        ({"trade_date": date(2026, 4, 9)}, False, False),
+        ({"account": "87654321"}, False, False),
+        ({"isin": "DE0007164600"}, False, False),
+        ({"isin": None}, False, False),
+    ],
+)
+def test_a_trade_may_be_the_one_that_was_taken_back_as_far_as_the_cancellation_tells(
+    changed: dict[str, Any], of_corrected_note: bool, of_another: bool
+) -> None:
+    taking = build_taking(FORMER, "STORNO-1")
+    trade = replace(FORMER, **changed)
+    assert may_be_taken_back(trade, taking, is_of_corrected_note=True) is of_corrected_note
+    assert may_be_taken_back(trade, taking, is_of_corrected_note=False) is of_another
+
+
+def test_cancellations_are_looked_for_on_every_day_that_may_be_meant() -> None:
+    first, last = find_days_of_cancellations(date(2026, 4, 8), date(2026, 4, 10))
+    assert (first, last) == (date(2026, 4, 1), date(2026, 4, 17))
+    assert find_days_of_cancellations(date.min, date.max) == (date.min, date.max)

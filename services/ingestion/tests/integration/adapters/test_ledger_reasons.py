@@ -1,0 +1,164 @@
+"""Documents in review for what other documents state, once that is no reason any more, on a real database."""
+
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from ingestion_site import SCHEMA, Ingestion, utc_now
+from stated_trades import NOTE, finish, outcome_of
+
+from ingestion.adapters import trade_checks
+from ingestion.adapters.ledger_reasons import PgLedgerReasons
+from ingestion.adapters.trades import PgTradeLedger
+from ingestion.domain.document import DocumentOutcome
+from ingestion.domain.reasons import ReviewReason
+from ingestion.domain.review import ReviewAction
+from ingestion.domain.trade import ACTIVITY_STATEMENT
+from ingestion.ports.trades import TradeDecision
+from mailroom_common.events import ResultStatus
+from mailroom_common.outbox import Outbox
+
+pytestmark = pytest.mark.stack
+
+
+def open_reasons(site: Ingestion) -> PgLedgerReasons:
+    return PgLedgerReasons(site.pool, Outbox(SCHEMA, site.codec), utc_now)
+
+
+def take_back(reference: str, **changed: Any) -> DocumentOutcome:
+    """A corrected note, which says that it takes the place of the one with that number."""
+    made = replace(NOTE, reference=f"K-{reference}", quantity=Decimal(18), **changed)
+    taking = replace(made, reference=reference, is_cancellation=True, price=None, settled_amount=None)
+    return outcome_of(made, taking, status=ResultStatus.NEEDS_REVIEW)
+
+
+async def describe(site: Ingestion, document_id: str) -> tuple[str, str | None, list[str]]:
+    document = await site.document(document_id)
+    rows = await site.pool.fetch(
+        "select state from ingestion.trade where document_id = $1 order by position", document_id
+    )
+    return document["status"], document["review_reason"], [row["state"] for row in rows]
+
+
+async def name_taken(site: Ingestion, correction: str, former: str) -> None:
+    """A person says which trade the correction takes back."""
+    rows = await site.pool.fetch(
+        "select trade_id, version from ingestion.trade where document_id = any($1) order by is_cancellation desc",
+        [correction, former],
+    )
+    taking = rows[0]
+    taken = await site.pool.fetchval("select trade_id from ingestion.trade where document_id = $1", former)
+    decision = TradeDecision(
+        is_same=True, other_trade_id=taken, version=taking["version"], comment=None, reviewer="anna", api_key_id="00"
+    )
+    assert await PgTradeLedger(site.pool).decide_trade("acme", taking["trade_id"], decision)
+
+
+async def test_the_trades_of_a_busy_day_count_once_it_is_known_which_of_them_was_taken_back(site: Ingestion) -> None:
+    correction, reasons = await finish(site, "correction", take_back("R-1001")), open_reasons(site)
+    await site.decide_document(correction, ReviewAction.CONFIRM)
+    held = [await finish(site, name, outcome_of(replace(NOTE, reference=name))) for name in ("ORDER-77", "ORDER-78")]
+    assert not await reasons.settle_some()
+    for document in held:
+        assert await describe(site, document) == ("needs_review", "trade_may_be_cancelled", ["unconfirmed"])
+    await name_taken(site, correction, held[0])
+    async with site.pool.acquire() as conn, conn.transaction():
+        await conn.execute("select from ingestion.document where document_id = $1 for update", held[1])
+        assert await reasons.settle_some()
+        # Whoever holds a document finishes or decides it, and is not waited for.
+        assert (await describe(site, held[1]))[0] == "needs_review"
+    assert await reasons.settle_some()
+    assert not await reasons.settle_some()
+    assert await describe(site, held[0]) == ("completed", None, ["cancelled"])
+    assert await describe(site, held[1]) == ("completed", None, ["counted"])
+    kept = await site.pool.fetch("select version, kind, reason from ingestion.document_history order by entry_id")
+    assert [tuple(row) for row in kept][-2:] == [(1, "read", "trade_may_be_cancelled")] * 2
+    assert [(one.document_id, str(one.status)) for one in await site.results()][-2:] == [
+        (document, "completed") for document in held
+    ]
+
+
+async def test_a_cancellation_whose_trade_came_later_no_longer_says_that_it_was_not_found(site: Ingestion) -> None:
+    correction, reasons = await finish(site, "correction", take_back("R-1001")), open_reasons(site)
+    assert (await describe(site, correction))[1] == "cancelled_trade_not_found"
+    await finish(site, "former", outcome_of(NOTE))
+    assert await reasons.settle_some()
+    assert await describe(site, correction) == ("needs_review", "trade_cancelled", ["unconfirmed", "cancellation"])
+    assert not await reasons.settle_some()
+
+
+async def test_the_first_of_two_cancellations_of_a_trade_keeps_its_place_when_it_is_judged_again(
+    site: Ingestion,
+) -> None:
+    """Judged as the last one, it would mean another trade, and be judged so for ever."""
+    reasons, storno = open_reasons(site), []
+    for number in ("STORNO-1", "STORNO-2"):
+        taking = replace(NOTE, reference=number, is_cancellation=True)
+        storno.append(await finish(site, number, outcome_of(taking, status=ResultStatus.NEEDS_REVIEW)))
+    await finish(site, "note", outcome_of(NOTE))
+    assert await reasons.settle_some()
+    assert not await reasons.settle_some()
+    assert [(await describe(site, document))[1] for document in storno] == [
+        "trade_cancelled",
+        "cancelled_trade_not_found",
+    ]
+
+
+async def test_a_reason_that_stands_under_the_lock_of_the_ledger_ends_the_round(
+    site: Ingestion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or the workers would judge the same document again at once, and for ever."""
+    await finish(site, "correction", take_back("R-1001"))
+
+    async def seem_obsolete(*_values: Any) -> bool:
+        return True
+
+    monkeypatch.setattr("ingestion.adapters.ledger_reasons.is_reason_obsolete", seem_obsolete)
+    assert not await open_reasons(site).settle_some()
+
+
+async def test_notes_count_once_the_statement_that_may_sum_them_up_was_rejected(site: Ingestion) -> None:
+    whole = replace(outcome_of(replace(NOTE, reference=None)), document_type=ACTIVITY_STATEMENT)
+    statement, reasons = await finish(site, "statement", whole), open_reasons(site)
+    note = await finish(site, "note", outcome_of(replace(NOTE, quantity=Decimal(4))))
+    assert await describe(site, note) == ("needs_review", "trades_may_be_summed", ["unconfirmed"])
+    assert not await reasons.settle_some()
+    await site.decide_document(statement, ReviewAction.REJECT)
+    assert await reasons.settle_some()
+    assert await describe(site, note) == ("completed", None, ["counted"])
+
+
+async def test_a_document_for_which_there_is_another_reason_now_says_that_one(site: Ingestion) -> None:
+    correction, reasons = await finish(site, "correction", take_back("R-1001")), open_reasons(site)
+    held = await finish(site, "held", outcome_of(replace(NOTE, reference="ORDER-77")))
+    listed = replace(NOTE, reference=None, quantity=Decimal(25), isin="DE0008404005")
+    statement = replace(outcome_of(listed), document_type=ACTIVITY_STATEMENT)
+    other = await finish(site, "statement", statement)
+    await site.decide_document(other, ReviewAction.CONFIRM)
+    await site.decide_document(correction, ReviewAction.REJECT)
+    assert await reasons.settle_some()
+    assert await describe(site, held) == ("needs_review", "trades_may_be_summed", ["unconfirmed"])
+
+
+async def test_a_cancellation_is_looked_for_among_those_of_its_security_however_many_others_there_are(
+    site: Ingestion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trade_checks, "_MAX_UNMATCHED", 1)
+    await finish(site, "correction", take_back("R-1001"))
+    await finish(site, "of another security", take_back("R-2002", isin="US0378331005"))
+    note = await finish(site, "note", outcome_of(replace(NOTE, reference="ORDER-77")))
+    assert (await describe(site, note))[1] == ReviewReason.TRADE_MAY_BE_CANCELLED
+
+
+async def test_documents_that_wait_are_gone_through_some_at_a_time(
+    site: Ingestion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ingestion.adapters.ledger_reasons._BATCH", 1)
+    correction, reasons = await finish(site, "correction", take_back("R-1001")), open_reasons(site)
+    await site.decide_document(correction, ReviewAction.CONFIRM)
+    held = [await finish(site, name, outcome_of(replace(NOTE, reference=name))) for name in ("ORDER-77", "ORDER-78")]
+    assert [await reasons.settle_some() for _ in range(3)] == [False] * 3  # each, and the end
+    await name_taken(site, correction, held[0])
+    assert [await reasons.settle_some() for _ in range(3)] == [True, True, False]
+    assert [(await describe(site, document))[0] for document in held] == ["completed"] * 2
