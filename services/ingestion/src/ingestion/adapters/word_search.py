@@ -42,6 +42,13 @@ STEP_SIZES = (
     StepSize(18, 16, 0.015, 2000),
 )
 
+_LONG_BITS = 18
+_LEVEL_WITHIN_LONG = 1
+# A word's documents within a stretch are all fetched before the first is known, so before a long one is, samples of it
+# are counted: four of its shortest stretches, at equal distances. A supplier's year is longer than those.
+_SAMPLES = 4
+_CROWDED = 64  # documents in the samples: about 4,000 of the stretch
+
 MAX_CHECKED_SINGLY = 500  # documents whose words are looked at one by one
 _MAX_CANDIDATES = 1000  # documents of one step that have the words and are held against the other filters
 # Then a page ends short: two words of half the documents each, of which none has both, cost seconds.
@@ -75,6 +82,16 @@ _STEP = """
            array(select seq from ingestion.document
                  where {conditions} and seq = any (array(select seq from candidate)) order by seq desc) as matches
 """
+# The first that is crowded, and none behind it is looked at. No limit within: with one Postgres goes through the table
+# where it expects to meet enough soon.
+_FIND_CROWDED = f"""
+    select number from unnest($2::bigint[]) number
+    where (select count(*) from ingestion.document_words sampled
+           where words @@ $1::text::tsquery and ingestion.list_seq_buckets(seq) && array(
+               select 10::bigint << 56 | (number << {_LONG_BITS - 10}) + place * {(1 << _LONG_BITS - 10) // _SAMPLES}
+               from generate_series(0, {_SAMPLES - 1}) place)) >= $3
+    limit 1
+"""  # noqa: S608  # ours
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,14 +135,20 @@ async def _walk_stretches(
         most = limit - len(positions) if conditions.is_tenant_alone else _MAX_CANDIDATES
         newest = (before - 1) >> bits
         numbers = range(newest, max(newest - stretches, (oldest >> bits) - 1), -1)
+        if bits == _LONG_BITS and (crowded := await _find_crowded(conn, words, numbers)) is not None:
+            if crowded == newest:
+                level = _LEVEL_WITHIN_LONG
+                overfull.append((crowded << bits, level))
+                continue
+            numbers = range(newest, crowded, -1)
         buckets = [bits << 56 | number for number in numbers]
         step_began = monotonic()
         (step,) = await conn.fetch(statement, *values, words, buckets, before, most, most_found)
         took_s = monotonic() - step_began
         candidates = step["candidates"]
         if step["is_overfull"]:
-            # Where in these stretches, is not known: shorter steps through all of them.
-            level -= 1
+            # Where in these stretches, is not known: shorter steps through all of them. One alone would be the same.
+            level = min(level - 1, _LEVEL_WITHIN_LONG) if len(numbers) == 1 else level - 1
             overfull.append((numbers[-1] << bits, level))
             continue
         positions += step["matches"]
@@ -140,6 +163,12 @@ async def _walk_stretches(
         if monotonic() - began > _MAX_DURATION_S:
             break
     return _cut_matches(positions, limit, next_before=before if before > oldest else None)
+
+
+async def _find_crowded(conn: DatabaseSession, words: str, numbers: range) -> int | None:
+    """The first of long stretches in which very many documents have the words, as far as samples tell."""
+    rows = await conn.fetch(_FIND_CROWDED, words, list(numbers), _CROWDED)
+    return rows[0]["number"] if rows else None
 
 
 def _cut_matches(positions: list[int], limit: int, *, next_before: int | None = None) -> WordMatches:

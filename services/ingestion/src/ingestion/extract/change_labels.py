@@ -30,14 +30,14 @@ CREDITED = match_any(
 )
 # ... it is owed from before, asked for beside the invoice, or given freely ...
 ADDED = match_any(
-    r"\b(?:previous|old|last|opening)\s+balance\b|\bbalance\s+(?:brought\s+)?forward\b|\barrears\b|\b(?:late|reminder)\s+(?:payment\s+)?(?:fee|charge|interest)s?\b",
-    r"\b(?:alt|vor)?saldo\s+(?:vormonat|vortrag|alt|aus)\b|\bsaldovortrag\b|\baltsaldo\b|\b(?:zahlungs)?rückst[aä]nd\w{0,2}\b|\baus\s+vor(?:monat|rechnung|jahr)\w{0,2}\b|\bmahn(?:gebühr|spesen|kosten)\w{0,2}\b|\bverzugszins\w{0,2}\b",
-    r"\bsolde\s+(?:antérieur|précédent|ancien)\b|\bancien\s+solde\b|\bfrais\s+de\s+re(?:lance|couvrement)\b|\bpénalités?\s+de\s+retard\b",
+    r"\b(?:previous|old|last|opening)\s+balance\b|\b(?:balance|amount|unpaid|outstanding)\s+(?:from|of|on|owing\s+from)\s+(?:your\s+)?(?:last|previous|earlier|prior)\b|\bbalance\s+(?:brought\s+)?forward\b|\barrears\b|\b(?:late|reminder)\s+(?:payment\s+)?(?:fee|charge|interest)s?\b",
+    r"\b(?:alt|vor)?saldo\s+(?:vormonat|vortrag|alt|aus)\b|\bsaldovortrag\b|\baltsaldo\b|\b(?:zahlungs)?rückst[aä]nd\w{0,2}\b|\baus\s+vor(?:monat|rechnung|jahr)\w{0,2}\b|\boffen\w{0,2}\s+(?:betrag|posten|saldo)?\s?(?:aus|vom?)\s+(?:vor|letzt)\w{1,12}\b|\bmahn(?:gebühr|spesen|kosten)\w{0,2}\b|\bverzugszins\w{0,2}\b",
+    r"\bsolde\s+(?:antérieur|précédent|ancien)\b|\b(?:solde|reste?\s+dû|restant\s+dû|impayé)\s+(?:(?:de|sur)\s+)?(?:(?:votre|la)\s+)?(?:facture|période)\s+(?:précédente|antérieure)\b|\bancien\s+solde\b|\bfrais\s+de\s+re(?:lance|couvrement)\b|\bpénalités?\s+de\s+retard\b",
     r"\bsaldo\s+(?:anterior|precedente|poprzedni\w?|pendiente)\b|\b(?:deuda|pendiente|importe)\s+anterior\b|\bgastos\s+de\s+reclamación\b|\bintereses\s+de\s+demora\b",
-    r"\binsolut[oi]\b|\bspese\s+di\s+sollecito\b|\binteressi\s+di\s+mora\b|\b(?:vorig|openstaand|oud)\s+saldo\b|\bachterstand\b|\b(?:aanmanings|herinnerings|incasso)kosten\b",
+    r"\bresidu[oi]\s+(?:fattur[ae]|bollett[ae])\s+precedent[ei]\b|\binsolut[oi]\b|\bspese\s+di\s+sollecito\b|\binteressi\s+di\s+mora\b|\b(?:vorig|openstaand|oud)\s+saldo\b|\bachterstand\b|\b(?:aanmanings|herinnerings|incasso)kosten\b",
     r"\bvalor\s+em\s+(?:dívida|atraso)\b|\bjuros\s+de\s+mora\b|\bcustos\s+de\s+cobrança\b|\bzaleg[łl]o[śs][ćc]\w{0,2}\b|\bodsetki\b|\bkoszty\s+upomnienia\b",
     r"\bpředchozí\s+zůstatek\b|\bnedoplat\w{1,3}\b|\bpoplatek\s+za\s+upomínku\b|\búrok\w?\s+z\s+prodlení\b",
-    r"\b(?:tidligere|forrige|tidigare|föregående)\s+(?:saldo|skuld)\b|\brestance\b|\brykkergebyr\b|\bmorarenter\b|\bpåminnelseavgift\b|\bdröjsmålsränta\b",
+    r"\b(?:tidligere|forrige|tidigare|föregående)\s+(?:saldo|skuld)\b|\bfrån\s+(?:förra|föregående|tidigare)\s+faktur\w{1,3}\b|\bfra\s+(?:forrige|tidligere)\s+faktura\b|\brestance\b|\brykkergebyr\b|\bmorarenter\b|\bpåminnelseavgift\b|\bdröjsmålsränta\b",
     r"^\W*(?:tips?|gratuity|trinkgeld|pourboire|propina|mancia|fooi|gorjeta|napiwek|spropitné|drikkepenge|dricks)\b",
 )
 # ... nobody pays a part, since coins are not that small ...

@@ -88,9 +88,12 @@ _OTHER_WORD = re.compile(r"(?<![\w/.-])[^\W\d_]{5,}(?![\w/-])")
 
 
 def _speaks_of_more(before_date: str) -> bool:
-    """Whether words stand between the number in a headline and its day."""
-    match = labels.HEADLINE.match(before_date)
-    return match is not None and _OTHER_WORD.search(before_date[match.end() :]) is not None
+    """Whether words stand between the number in a headline and its day, other than a second title: `Parcella / fattura
+    n. 88`."""
+    rest = before_date
+    while match := labels.HEADLINE.match(rest):
+        rest = rest[match.end() :]
+    return rest != before_date and _OTHER_WORD.search(rest) is not None
 
 
 def _find_date_of_own_invoice(page: Sequence[TextLine], read: Callable[[str], date | None]) -> date | None:

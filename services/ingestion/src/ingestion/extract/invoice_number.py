@@ -93,17 +93,20 @@ def _find_number_in_headline(page: Sequence[TextLine]) -> str | None:
     return _find_number_beside_title(page[: max(20, len(page) // 2)])
 
 
-# As the tax office of Portugal has programs count: kind, series, number.
-_CERTIFIED = re.compile(r"(?:FT|FR|FS|NC|ND) [A-Z0-9][\w.-]{0,20}/\d{1,8}")
+# As the tax office of Portugal has programs count: kind, series, number. Elsewhere a word for an invoice cut short, and
+# its number; `PO 4711` is an order's.
+_PREFIXED = re.compile(
+    r"(?:FT|FR|FS|NC|ND) [A-Z0-9][\w.-]{0,20}/\d{1,8}|(?:R[EGN]?|F[ACSTV]?|I(?:NV?)?|CN|GS|AV) \d{3,8}(?:[/-]\d{1,6})?"
+)
 
 
 def _find_number_beside_title(head: Sequence[TextLine]) -> str | None:
-    """`Invoice` at one edge of the page and `2026-000117`, which says nothing else, at the other."""
+    """`Invoice` at one edge of the page and `2026-000117` or `R 88231`, which says nothing else, at the other."""
     for line in head:
         for title, other in pairwise(line.cells):
             if not labels.BARE_DOCUMENT.match(title.text):
                 continue
-            if _CERTIFIED.fullmatch(other.text.strip()):
+            if _PREFIXED.fullmatch(other.text.strip()):
                 return other.text.strip()
             if len(other.text.split()) == 1:
                 number = _parse_number(other.text)
@@ -160,5 +163,8 @@ def _parse_number_like_a_date(text: str) -> str | None:
 
 def _parse_single_digit(text: str) -> str | None:
     """`Fattura n. 8 del 14/07/2026`: who writes few invoices counts from one."""
-    match = re.match(r"\W*(\d)(?:\s*$|\s+(?=(?i:vom|von|dated?|of|du|van|z\s+dnia|del|dne)\b))", text)
+    match = re.match(
+        r"\W*(\d)(?:\s*$|,?\s+(?=(?i:vom|von|dated?|of|du|en\s+date|van|z\s+dnia|del?|con|in|emessa|(?:ze\s+)?dne|d\.\s?d|den|af)\b))",
+        text,
+    )
     return match[1] if match else None

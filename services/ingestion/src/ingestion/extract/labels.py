@@ -113,8 +113,14 @@ ISSUE_DATE = match_any(
     r"\bdatum\s+vystavení\b|\bvystaveno(?:\s+dne)?\b",
     r"\b(?:faktura|udstedelses)dato\b|\bfakturadatum\b|^\W*(?:udstedt|utställd)(?:\s+den)?(?=\W*(?:$|\d))",
 )
+_BEFORE_DAY = r"(?=\s*\d{1,4}[./-]\s?\d{1,2}[./-]\s?\d|\s*\d{1,2}(?:st|nd|rd|th|\.)?\s+[^\W\d]{3})"
 ISSUE_DATE_IN_HEADLINE = re.compile(
-    r"\b(?:vom|von|dated?|issued\s+(?:at|on)|du|van|de(?=\s+\d{1,2}\s+de\b)|z\s+dnia|del|dne)\b", re.IGNORECASE
+    r"\b(?:vom|von|dated?|issued\s+(?:at|on)|du|van|de(?=\s+\d{1,2}\s+de\b)|z\s+dnia|del|dne)\b"
+    r"|\b(?:d\.\s?d\.?|(?:de|con)\s+fecha|in\s+data|emessa\s+il|de|af|den|of)(?!\w)(?:\s?:)?"
+    + _BEFORE_DAY
+    + r"|(?<=\d)(?:,|\s[–—/-])\s"
+    + _BEFORE_DAY,
+    re.IGNORECASE,
 )
 BARE_DATE = re.compile(
     r"^\W*(?:(?:date|datum|data|dated|dato|fecha|le)\b\W*(?=$|\d|[a-z]+,?\s)|del\W*$|[^\W\d_]{2,30},\s?(?:den|le|li|lì|dnia)\W*$)",
@@ -189,17 +195,18 @@ TOTAL_GROSS = match_any(
     r"\b(?:(?:grand|gross)\s+total|total\s+gross)\b(?!\W{0,3}(?:weight|wt|kg|mass)\b)"
     r"|\btotal\s+zu\s+unseren\s+gunsten\b",
     r"\b(?:total\s+)?amount\s+(?:due|payable)\b",
-    r"\b(?:invoice\s+total|total\s+(?:due|payable|invoice|for\s+this\s+invoice))\b",
+    r"\b(?:invoice\s+total|total\s+(?:due|payable|invoice|(?:for\s+)?this\s+(?:invoice|bill|period))|(?:order|bill|receipt)\s+total)\b",
     r"\b(?:balance|payable)\s+due\b|\bdue\s+payable\b",
     r"\btotal\b.{0,20}\b(?:incl(?:uding|usive|\.)?|inc\.?|with)\b.{0,12}\b(?:vat|tax|gst)\b",
     r"\bzu\s+zahlende[rn]?\s+(?:betrag|summe)\b",
     r"\bgutschrifts?-?\s?(?:betrag|summe)\b",
     r"\b(?:gesamt|rechnungs|end|brutto|zahl)-?\s?(?:betrag|summe)\b(?!\s+(?:der|ohne|netto))",
-    r"\b(?:summe|gesamt|total)\s*(?:inkl|incl|brutto)",
+    r"\b(?:summe|gesamt|total)\s*(?:(?:EUR|CHF|DKK|SEK|NOK|€|kr\.?)\s*)?\(?(?:inkl|incl|brutto)",
+    r"\bgesamtleistung\s+brutto\b",
     r"\btotale?\s*\(?\s*(?:iva|btw|mwst|ust|tva|vat|moms|dph)\s+(?:incl|inkl|compris)",
     r"\btotale\s+bolletta\b",
     r"\bsumme\s+brutto\b|\bbruttosumme\b|\bgesamtpreis\b",
-    r"\b(?:total|montant)\s+(?:t\.?t\.?c|toutes)",
+    r"\b(?:total|montant)\s+(?:t\.?t\.?c|toutes)|\b(?:total|montant)\s+(?:total\s+)?de\s+(?:la|votre|cette)\s+facture\b(?!\s+(?:ht|hors))",
     r"\b(?:net|total|montant|reste)\s+à\s+(?:payer|régler)\b",
     r"\bfactuur\s?totaal\b|\bfactuur\s?bedrag\b|\btotaal\s?bedrag\b",
     r"\btotaal\s+(?:incl|te\s+betalen|te\s+voldoen)|\bte\s+(?:betalen|voldoen)(?:\s+bedrag)?\b",
@@ -218,7 +225,7 @@ TOTAL_GROSS = match_any(
 )
 # Alone, or before its amount: `Total: GBP 300.00`.
 TOTAL_GROSS_MAYBE = re.compile(
-    r"^\W*(?:totale?|totaal|gesamt|summe|somme|razem|suma|ogółem|celkem|totalt|summa)\b[\s:*()€$£]{0,12}"
+    r"^\W*(?:totale?|totaal|gesamt(?:honorar|vergütung|entgelt)?|summe|somme|razem|suma|ogółem|celkem|totalt|summa)\b[\s:*()€$£]{0,12}"
     r"(?:EUR|USD|GBP|CHF|PLN|CZK|DKK|SEK|NOK|CAD|AUD|Kč|kr\.?|zł)?[\s:*()€$£]{0,12}(?=$|[-−–]?\d)",
     re.IGNORECASE,
 )
@@ -229,7 +236,8 @@ TOTAL_NET = match_any(
     r"\btotal\b.{0,12}\b(?:excl(?:uding|\.)?|ex\.?|before|without|w/o)\b.{0,8}\b(?:vat|tax|gst)\b",
     r"\b(?:taxable|tax\s+base|tax\s+basis)\b",
     r"\bnetto-?\s?(?:betrag|summe|wert)?\b(?!\s+a\s+pagare)|\b(?:summe|gesamt)\s+netto\b|\bzwischen(?:summe|total)\b|\bwarenwert\b",
-    r"\b(?:rechnungs|gesamt)-?(?:summe|betrag)\s+(?:ohne|netto)\b",
+    r"\b(?:rechnungs|gesamt)-?(?:summe|betrag)\s+(?:ohne|netto)\b|\bgesamt(?:leistung|honorar)\s+netto\b",
+    r"\b(?:total|summe|gesamt\w{0,8}|zwischen(?:summe|total)|betrag)\b.{0,8}\b(?:exkl|excl|ohne|netto)\b\.?\s*(?:mwst|ust|umsatzsteuer|mehrwertsteuer)",
     r"\b(?:total|montant)\s+hors\s+(?:tva|taxes)\b",
     r"^\W*h\.?t\.?\W*$|\b(?:total|montant|sous-total)\s+h\.?t\b|\bsous-total\b|\bbase\s+h\.?t\b",
     r"\bexcl(?:usief|\.)?\s*(?:btw|vat)\b|\bsubtotaal\b|\bgrondslag\b|\btotaal\s+excl",
@@ -238,7 +246,7 @@ TOTAL_NET = match_any(
     r"\bbase\s+imponible\b|\btotal\s+(?:sin|sem)\s+iva\b|\b(?:importe|total)\s+neto\b|\bimponibile\b|\btotale\s+netto\b",
     r"\btotal\s+il[íi]quido\b|\bvalor\s+base\b|\bvalor\s+tributável\b",
     r"\b(?:total|valor)\s+líquido\b|\bbase\s+tributável\b|\bzáklad\s+daně\b|\b(?:celkem|cena)\s+bez\s+dph\b",
-    r"\b(?:total|beløb|summa|totalt|belopp)\s+e(?:ks|x)kl\b|\be(?:ks|x)kl\.?\s+moms\b|\bmomspli[gk]tigt\b",
+    r"\b(?:total|beløb|summa|totalt|belopp)\s+e(?:ks|x)kl\b|\be(?:ks|x)kl\.?\s+moms\b|\bmomspli[gk]tigt\b|\bmomsgrundlag\b",
 )
 _TAX_WORD = (
     r"(?:v\.?a\.?t\.?|sales\s+tax|tax(?:es)?|gst|mwst|ust|umsatzsteuer|mehrwertsteuer|tva|t\.v\.a\.?|btw|podatek"
@@ -246,14 +254,15 @@ _TAX_WORD = (
 )
 _CONTAINED = (
     r"(?:of\s+which|davon|darin(?:\s+enthalten)?|enthaltene|dont|di\s+cui|de\s+los\s+cuales|waarvan"
-    r"|w\s+tym|z\s+toho|varav|därav|heraf)"
+    r"|w\s+tym|z\s+toho|varav|därav|heraf|includ(?:es|ing)|beinhaltet|enthält|inclu[iy]e|inclut|comprende|heri)"
 )
+TAX_WORD = re.compile(rf"\b{_TAX_WORD}\b", re.IGNORECASE)
 TAX_CONTAINED = re.compile(rf"^\W*{_CONTAINED}\s*(?:\d+(?:[.,]\d+)?\s?%\s*)?{_TAX_WORD}\b", re.IGNORECASE)
 TOTAL_TAX = match_any(
     rf"\b(?:totale?|kwota|razem|totaal|montant|gesamt|summe|cuota|importe|celkem|valor)\s+(?:de\s+la\s+)?{_TAX_WORD}\b",
     rf"\b{_TAX_WORD}[\s.-]*(?:total|amount|betrag|bedrag|gesamt)\b",
     r"\btotale?\s+impost[ao]\b",
-    r"^\W*steuerbetrag(?:\s+in)?\W*$",
+    r"^\W*(?:steuerbetrag(?:\s+in)?|impost[ao])\W*$",
     rf"^\W*(?:\+|zzgl\.?|zuzügl\.?|plus|incl\.?|inkl\.?|{_CONTAINED})?\s*(?:\d+(?:[.,]\d+)?\s?%\s*)?{_TAX_WORD}\b",
     r"^\W*rec(?:argo)?\.?\s+(?:de\s+)?equiv",
 )
@@ -263,16 +272,47 @@ NOT_A_TAX_AMOUNT = match_any(
     rf"\b(?:excl|incl|inkl|exkl|ekskl|ex|without|w/o|hors|sin|sem|bez|senza|con|com|včetně)\w*\.?\s*{_TAX_WORD}",
     r"capital|siret",
 )
-AMOUNT_DUE = match_any(
-    r"\b(?:total\s+)?amount\s+(?:due|payable)\b",
-    r"\bbalance\s+due\b|\btotal\s+due\b|\bdue\s+payable\b|\bresidual\b|\boutstanding\b",
-    r"\bzahlbetrag\b|\b(?:noch\s+)?zu\s+zahlen\b|\brestbetrag\b|\boffener\s+betrag\b",
-    r"\b(?:net|reste|solde|montant)\s+(?:à\s+payer|dû)\b|\bsolde\b",
-    r"\b(?:nog\s+)?te\s+(?:betalen|voldoen)\b|\bopenstaand\b",
-    r"\b(?:pozosta[łl]o\s+)?do\s+zap[łl]aty\b",
+WITH_TAX = re.compile(
+    rf"\b(?:incl?|inkl|plus|zzgl|zuzügl|with|avec|con|com|met|med|včetně|inclu\w{{1,6}}|compris\w?)\b\W{{0,3}}(?:[\w.]{{1,12}}\W{{1,3}}){{0,2}}{_TAX_WORD}\b"
+    rf"|\b{_TAX_WORD}\W{{1,2}}(?:incl|inkl|compris|includ|ber[üu]cksichtigt)|\bt\.?t\.?c\b|\b(?:brutto|bruttosumme|bruttobetrag)\b",
+    re.IGNORECASE,
+)
+# Of whoever says so no tax is owed: a small business, or one whose customer owes it.
+NO_TAX = match_any(
+    r"\bkleinunternehmer|§\s?19\b.{0,20}\bustg\b|§\s?6\b.{0,16}\b27\b.{0,8}\bustg\b|\bsteuerschuldnerschaft\b",
+    r"\breverse[\s-]charged?\b|\bnot\s+(?:currently\s+)?(?:vat[\s-]+registered|registered\s+for\s+vat)\b|\bno\s+vat\s+(?:is\s+)?(?:charged|payable|applies)\b",
+    r"\btva\s+non\s+applicable\b|\b293\s?b\b.{0,12}\bcgi\b|\bautoliquidation\b|\b(?:btw\s+verlegd|kleineondernemersregeling)\b",
+    r"\bregime\s+forfett?ario\b|\bsenza\s+applicazione\s+dell['’]\s?iva\b|\binversione\s+contabile\b|\binversión\s+del\s+sujeto\s+pasivo\b",
+    r"\biva\s*[–—-]?\s*(?:autoliquidação|regime\s+de\s+isenção)\b|\b(?:odwrotne\s+obciążenie|zwolnien\w{1,2}\s+.{0,12}\bart\.\s?113)\b",
+    r"\b(?:neplátce|nejs\w{1,3}\s+plát\w{2,4})\s+dph\b|\bpřenesen\w{1,4}\s+daňov\w{1,3}\b|\bomvendt\s+betalingspligt\b|\bomvänd\s+(?:skatt|betalnings)skyldighet\b",
+)
+_SURELY_DUE = (
+    r"\b(?:total\s+)?amount\s+(?:due|payable|outstanding)\b",
+    r"\bbalance\s+(?:due|payable|outstanding|(?:left\s+)?to\s+(?:pay|be\s+paid))\b|\btotal\s+due\b|\bdue\s+payable\b",
+    r"\b(?:still|left|remaining)\s+(?:due|to\s+(?:pay|be\s+paid))\b",
+    r"\bzahlbetrag\b|\b(?:noch\s+)?zu\s+(?:zahlen|begleichen|entrichten)\b|\bnoch\s+zu\s+(?:überweisen|leisten)\b|\bnachzahlung(?:sbetrag)?\b",
+    r"\brest(?:betrag|summe|zahlung|forderung|schuld)\b|\boffene[rs]?\s+(?:rest)?-?(?:betrag|forderung)\b",
+    r"\bverbleibende[rs]?\s+(?:rechnungs|zahl|rest)?-?(?:betrag|summe|forderung)\b",
+    r"\b(?:net|reste?|solde|montant)\s+(?:(?:restant\s+)?à\s+(?:payer|régler|verser)|restant\s+dû|dû)\b|\brestant\s+(?:dû|à\s+(?:payer|régler))\b",
+    r"\b(?:nog\s+)?te\s+(?:betalen|voldoen)\b|\bslotbetaling\b",
+    r"\b(?:pozosta[łl]o\s+)?do\s+(?:zap[łl]aty|dop[łl]aty)\b",
     r"\b(?:total|importe)\s+a\s+pagar\b|\b(?:totale|netto)\s+(?:da|a)\s+pagare\b|\bk\s+úhradě\b|\ba[tt]t?\s+betal[ae]\b",
+    r"\b(?:saldo|resto|restante|valor)\s+(?:por\s+(?:pagar|liquidar)|a\s+(?:pagar|liquidar))\b|\bpendiente\s+de\s+(?:pago|cobro)\b",
+    r"\b(?:importo|saldo|residuo|rimanenza|rimane|resta)\s+da\s+(?:pagare|versare|saldare)\b|\bfalta\s+pagar\b",
+    r"\bzb[ýy]vá\s+(?:(?:k\s+)?(?:úhradě|doplacení)|uhradit|zaplatit|doplatit)\b|\bk\s+doplacení\b",
+    r"\brest\s+(?:at|til)\s+betal\w{1,3}\b|\brestbeløb\b|\bkvar\s+att\s+betala\b|\båterstår\s+att\s+betala\b|\brestbelopp\b",
     r"\blíquido\s+a\s+(?:percibir|pagar|receber)\b",
 )
+# What else may be left, of a contract, of points, of what was ordered: due if deductions from the total lead there.
+_MAYBE_DUE = (
+    r"\bresidual\b|\boutstanding\b|\b(?:remaining|outstanding)\s+(?:balance|amount|sum)\b|\bremainder\b",
+    r"\bnoch\s+offen\b|\brestsaldo\b|\b(?:restliche[rs]?|offene[rs]?|verbleibende[rs]?)\s+(?:summe|betrag|saldo|rest)\b",
+    r"\bsolde\b|\brestant\b|\bopenstaand\b|\bresterend\w?\b|\brest(?:ant)?-?bedrag\b|\bpozosta(?:[łl]o|je)\b|\bpozosta[łl]a\s+(?:kwota|należność)\b",
+    r"\b(?:saldo|resto|importe|valor)\s+(?:restante|pendiente|pendente)\b|\b(?:importo|saldo)\s+(?:residuo|rimanente|restante)\b|\bresiduo\b",
+    r"\b(?:valor\s+)?(?:em\s+falta|remanescente)\b|\bzb[ýy]vá\b|\bdoplatek\b|\bresterende\b|\båterstå(?:r|ende)\b",
+)
+SURELY_DUE = match_any(*_SURELY_DUE)
+AMOUNT_DUE = match_any(*_SURELY_DUE, *_MAYBE_DUE)
 
 # A row of net, tax and gross that says only that it sums up.
 TOTAL_ROW = re.compile(

@@ -98,7 +98,7 @@ def find_parts_taken(page: Sequence[TextLine], rows: Sequence[SumRow], due: Sequ
         for number, part in enumerate(rows[start + 1 : start + 1 + _MAX_PARTS], start + 1):
             taken = (abs(part.net), abs(part.tax), abs(part.gross))
             rest = (rest[0] - taken[0], rest[1] - taken[1], rest[2] - taken[2])
-            if rest[2] < 0 or part.index == whole.index:
+            if rest[2] < 0 or part.index == whole.index or _says_it_again(part, whole):
                 break
             left = next((row for row in rows[number + 1 : number + 2] if _is_same(rest, row)), None)
             if left is None and rest[2] not in due:
@@ -108,6 +108,11 @@ def find_parts_taken(page: Sequence[TextLine], rows: Sequence[SumRow], due: Sequ
             if is_last and not _lead_up(rows[:end], start, printed):
                 return _weigh_parts(whole, rows[start + 1 : number + 1], left, rest[2])
     return None
+
+
+def _says_it_again(row: SumRow, whole: SumRow) -> bool:
+    """Whether a row sums up what the only rate has above it: no part that is as much as the whole."""
+    return row.is_named and _is_same((whole.net, whole.tax, whole.gross), row)
 
 
 def _is_same(rest: tuple[Decimal, Decimal, Decimal], row: SumRow) -> bool:

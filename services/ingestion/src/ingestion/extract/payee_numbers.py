@@ -48,12 +48,24 @@ def find_vat_id(page: Sequence[TextLine], supplier_name: str | None) -> str | No
             if not ids:
                 below = list_texts_below(page, index, cell)
                 found_below += [_Place(tax_id, index, number) for text in below for tax_id in find_tax_ids(text)]
-    places = found or found_below
+    places = found or found_below or list(_list_bare_in_foot(page, supplier_name))
     for choose in (_keep_all, _keep_below_seller, partial(_keep_near_name, supplier_name=supplier_name)):
         distinct = {place.tax_id for place in choose(page, places)}
         if len(distinct) == 1:
             return distinct.pop()
     return None
+
+
+def _list_bare_in_foot(page: Sequence[TextLine], supplier_name: str | None) -> Iterator[_Place]:
+    """`ATU67123454` without a label, in a line below the supplier's name or in its own."""
+    for index, line in enumerate(page[len(page) // 2 :] if supplier_name else (), len(page) // 2):
+        near = [other for other in page[max(0, index - _NEAR_COLUMNS + 1) : index + 1] if other.page == line.page]
+        if not any((supplier_name or "") in cell.text for other in near for cell in other.cells):
+            continue
+        for number, cell in enumerate(line.cells):
+            ids = values.find_vat_ids(cell.text)
+            if len(ids) == 1 and ids[0] == re.sub(r"[\s.-]", "", cell.text) and not is_buyer_cell(page, index, number):
+                yield _Place(ids[0], index, number)
 
 
 def _is_somebody_elses(page: Sequence[TextLine], index: int, number: int, supplier_name: str) -> bool:
@@ -65,10 +77,18 @@ def _is_somebody_elses(page: Sequence[TextLine], index: int, number: int, suppli
     for at, cell, text in _list_texts_before(page, index, number):
         if ours and ours in normalize_name(text):
             return False
-        company = labels.COMPANY.search(text)
-        if company and not is_bank(text[: company.end()]) and not _has_account_below(page, at, cell):
+        others = _NO_COMPANY.sub(" ", text)
+        company = labels.COMPANY.search(others)
+        if company and not is_bank(others[: company.end()]) and not _has_account_below(page, at, cell):
             return True
     return False
+
+
+# `AG Mannheim HRA 704411` is a court, and `SARL au capital de 12 000 €` says what the company is whose page it is.
+_NO_COMPANY = re.compile(
+    r"\bAG\s+[^\W\d].{1,30}?\bHR\s?[AB]\b|\bHR\s?[AB]\s*\d[\d\s]{1,9}\W{0,3}AG\b"
+    r"|^\W*(?:S\.?A\.?R\.?L\.?|S\.?A\.?S?\.?U?|EURL|S\.?R\.?L\.?)\s+(?i:au\s+capital|unipersonnelle)\b"
+)
 
 
 def _list_texts_before(page: Sequence[TextLine], index: int, number: int) -> Iterator[tuple[int, TextCell, str]]:
@@ -214,12 +234,20 @@ _DIRECT_DEBIT = re.compile(
 )
 
 
+# A sentence of its own: `… on your account on the due date. By EFT: Bank of Ireland, IBAN …`.
+_TRANSFER = re.compile(
+    r"[.!?]\s+(?:\w{1,8}\s+){0,2}(?:eft|(?:bank|credit)\s+transfer|überweisung|virement|transferencia|bonifico|overschrijving|transferência|przelew(?:em)?"
+    r"|převod(?:em)?|overførsel|överföring)\b",
+    re.IGNORECASE,
+)
+
+
 def _is_debited(before: str) -> bool:
     """Whether an account is the reader's, by the words in front: `… wird von Ihrem Konto DE… abgebucht`."""
     yours = [match.end() for match in _YOUR_ACCOUNT.finditer(before)]
     if not yours or len(before) - yours[-1] > _BEFORE_ACCOUNT:
         return False
-    return _OUR_ACCOUNT.search(before, yours[-1]) is None
+    return _OUR_ACCOUNT.search(before, yours[-1]) is None and _TRANSFER.search(before, yours[-1]) is None
 
 
 # An account of Poland, as it is written at home: without its country.

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from ingestion.domain.transcript import TextLine
-from ingestion.extract import labels, values
-from ingestion.extract.labelled_amounts import read_money
+from ingestion.extract import change_labels, labels, values
+from ingestion.extract.labelled_amounts import list_labelled_ends, read_money
 
 CENT = Decimal("0.02")
+_LARGEST_ROUNDING = Decimal("0.50")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,10 @@ class SumRow:
 
 
 def list_sum_rows(page: Sequence[TextLine]) -> list[SumRow]:
-    return [row for index, line in enumerate(page) for row in _read_sum_rows(index, line)]
+    """Gross, what it is rounded by and what is paid add up as well: no tax is in them."""
+    roundings = set(list_labelled_ends(page, change_labels.ROUNDING))
+    rows = (row for index, line in enumerate(page) for row in _read_sum_rows(index, line))
+    return [row for row in rows if row.tax not in roundings or abs(row.tax) > _LARGEST_ROUNDING]
 
 
 def _read_sum_rows(index: int, line: TextLine) -> Iterator[SumRow]:

@@ -4,10 +4,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from itertools import combinations, product
+from itertools import product
 
 from ingestion.domain.transcript import TextLine
 from ingestion.extract import change_labels, labels, values
+from ingestion.extract.amount_due import choose_due, list_amounts_due
 from ingestion.extract.invoice_currency import is_foreign
 from ingestion.extract.labelled_amounts import list_labelled_amounts, list_labelled_ends, list_row_amounts
 from ingestion.extract.part_payments import drop_part_rows, find_parts_taken
@@ -15,7 +16,6 @@ from ingestion.extract.sum_rows import CENT, SumRow, list_sum_rows
 from ingestion.extract.unconfirmed_total import contains_tax, is_doubtful, list_deductions
 
 _MAX_CANDIDATES = 12
-_MAX_DEDUCTIONS = 6  # each with each other: 64 sums
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +58,12 @@ def find_totals(page: Sequence[TextLine], currency: str | None = None) -> Invoic
         return InvoiceTotals()
     if parts is not None and parts.whole is not None:
         return replace(_build_totals(parts.whole), due=parts.rest)
-    confirmed = (totals for totals in _list_confirmed(own, candidates) if not _is_part(totals, candidates.sure))
+    roundings = list_labelled_ends(own, change_labels.ROUNDING)
+    confirmed = (found for found in _list_confirmed(own, candidates) if not _is_part(found, candidates.sure, roundings))
     totals = next(confirmed, None) or _find_unconfirmed(whole_page, candidates, has_parts=len(own) < len(whole_page))
     if totals.due is not None:
         return totals
-    due = _choose_due(whole_page, candidates.due, totals)
+    due = choose_due(whole_page, candidates.due, totals.gross)
     charges = list_labelled_ends(whole_page, change_labels.CHARGE)
     if totals.gross not in (None, due) and due is not None and due - totals.gross in charges:
         return InvoiceTotals(due=due, doubtful=totals.gross)  # carriage that the total has not in it
@@ -75,7 +76,7 @@ def _find_candidates(page: Sequence[TextLine]) -> _Candidates:
         maybe=list_labelled_amounts(page, labels.TOTAL_GROSS_MAYBE),
         nets=list_labelled_amounts(page, labels.TOTAL_NET, with_sums=True),
         taxes=list_labelled_amounts(page, labels.TOTAL_TAX, unless=labels.NOT_A_TAX_AMOUNT, with_sums=True),
-        due=list_labelled_amounts(page, labels.AMOUNT_DUE),
+        due=list_amounts_due(page),
     )
 
 
@@ -83,13 +84,15 @@ def _build_totals(row: SumRow) -> InvoiceTotals:
     return InvoiceTotals(row.gross, row.net, row.tax)
 
 
-def _is_part(totals: InvoiceTotals, sure: Sequence[Decimal]) -> bool:
+def _is_part(totals: InvoiceTotals, sure: Sequence[Decimal], roundings: Sequence[Decimal]) -> bool:
     """Whether a row of one rate adds up to less than what the page certainly calls its total."""
     gross = totals.gross
     return (
         gross is not None
         and gross not in sure
-        and any(abs(other) > abs(gross) + CENT for other in sure if other != totals.due)
+        and any(
+            abs(other) > abs(gross) + CENT for other in sure if other != totals.due and other - gross not in roundings
+        )
     )
 
 
@@ -126,9 +129,20 @@ def _list_confirmed(page: Sequence[TextLine], candidates: _Candidates) -> Iterat
         for gross, net, tax in _list_matching_totals(candidates.gross, [net for net in nets if net], taxes):
             if tax:
                 yield InvoiceTotals(gross, net, tax)
+    yield from _list_taxes_in_words(page, candidates)
     # `Summa` may head the net amount: then what it makes with the tax is printed too.
     for gross, net, tax in _list_matching_totals(list(dict.fromkeys(printed)), candidates.maybe, candidates.taxes):
         if tax:
+            yield InvoiceTotals(gross, net, tax)
+
+
+def _list_taxes_in_words(page: Sequence[TextLine], candidates: _Candidates) -> Iterator[InvoiceTotals]:
+    """`Momsgrundlag 400,00, moms 25 % 100,00`: what net and total leave, if words have it beside its rate."""
+    texts = [line.text for line in page if labels.TAX_WORD.search(line.text)]
+    said = [(amount, rate) for text in texts for amount in values.find_money(text) for rate in values.find_rates(text)]
+    for gross, net in product(candidates.gross[:_MAX_CANDIDATES], candidates.nets[:_MAX_CANDIDATES]):
+        tax = gross - net
+        if tax > 0 and any(amount == tax and abs(net * rate / 100 - tax) <= CENT for amount, rate in said):
             yield InvoiceTotals(gross, net, tax)
 
 
@@ -185,35 +199,21 @@ def _find_unconfirmed(page: Sequence[TextLine], candidates: _Candidates, *, has_
         return InvoiceTotals(doubtful=gross)
     if tax is not None:
         return InvoiceTotals(gross, gross - tax, tax)
-    if candidates.taxes and not any(candidates.taxes):
-        return InvoiceTotals(gross, gross, Decimal("0.00"))
-    return InvoiceTotals(gross)
+    is_free = bool(candidates.taxes) or _says_that_no_tax_is_owed(page, gross, candidates.nets)
+    return (
+        InvoiceTotals(gross, gross, Decimal("0.00")) if is_free and not any(candidates.taxes) else InvoiceTotals(gross)
+    )
 
 
-def _choose_due(page: Sequence[TextLine], called: Sequence[Decimal], totals: InvoiceTotals) -> Decimal | None:
-    """What is left to pay: the only amount that is called so, else the one that deductions lead to from the total."""
-    gross = totals.gross
-    due = [amount for amount in called if not _is_for_others(page, amount, gross)]
-    if len(due) == 1:
-        # What is given back is written without a sign at its end.
-        return gross if gross is not None and gross < 0 and due[0] == -gross else due[0]
-    if gross is None:
-        return None
-    taken = list_deductions(page)[:_MAX_DEDUCTIONS]
-    sums = {sum(some, Decimal(0)) for size in range(len(taken) + 1) for some in combinations(taken, size)}
-    fitting = [amount for amount in due if gross - amount in sums]
-    return fitting[0] if len(fitting) == 1 else None
-
-
-def _is_for_others(page: Sequence[TextLine], amount: Decimal, gross: Decimal | None) -> bool:
-    """Whether an amount is only due from who pays early, or was due before this invoice."""
-    if gross is not None and any(
-        part and gross - abs(part) == amount for part in list_labelled_ends(page, change_labels.FOR_EARLY_PAYMENT)
-    ):
-        return True
-    lines = [line for line in page if amount in list_row_amounts(line)]
-    patterns = (change_labels.FOR_EARLY_PAYMENT, change_labels.ADDED)
-    return bool(lines) and all(any(pattern.search(line.text) for pattern in patterns) for line in lines)
+def _says_that_no_tax_is_owed(page: Sequence[TextLine], gross: Decimal, nets: Sequence[Decimal]) -> bool:
+    """Whether the supplier says so, and neither a rate beside words about tax nor another net amount denies it."""
+    texts = [line.text for line in page]
+    return (
+        any(map(labels.NO_TAX.search, texts))
+        and all(net == gross for net in nets if net)
+        and not any(labels.WITH_TAX.search(text) for text in texts)
+        and not any(labels.TAX_WORD.search(text) and any(values.find_rates(text)) for text in texts)
+    )
 
 
 def _list_matching_totals(

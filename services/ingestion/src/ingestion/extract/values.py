@@ -51,6 +51,14 @@ def parse_amount(text: str) -> Decimal | None:
     return found[0] if len(found) == 1 else None
 
 
+_RATE = re.compile(r"(?<![\d.,])(\d{1,2}(?:[.,]\d{1,2})?)\s?%")
+
+
+def find_rates(text: str) -> list[Decimal]:
+    """Percentages of two digits at most before their decimals."""
+    return [Decimal(match[1].replace(",", ".")) for match in _RATE.finditer(text)]
+
+
 def is_money(text: str) -> bool:
     """Whether an amount is written with its cents, as money is and quantities or codes seldom are."""
     return _WITH_CENTS.search(text) is not None

@@ -72,12 +72,20 @@ async def list_pages(pool: asyncpg.Pool, wanted: DocumentFilter, limit: int) -> 
 
 
 @pytest.mark.parametrize(
-    ("few", "most_found"), [(0, 2000), (0, 1), (500, 2000)], ids=["by stretches", "by shorter ones", "one by one"]
+    ("few", "most_found", "crowded"),
+    [(0, 2000, 64), (0, 1, 64), (0, 2000, 1), (500, 2000, 64)],
+    ids=["by stretches", "by shorter ones", "by samples", "one by one"],
 )
 async def test_words_find_the_documents_that_have_all_of_them_the_newest_first_page_by_page(
-    pool: asyncpg.Pool, documents: Mapping[int, set[str]], few: int, most_found: int, monkeypatch: pytest.MonkeyPatch
+    pool: asyncpg.Pool,
+    documents: Mapping[int, set[str]],
+    few: int,
+    most_found: int,
+    crowded: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(word_search, "MAX_CHECKED_SINGLY", few)
+    monkeypatch.setattr(word_search, "_CROWDED", crowded)
     shortest, *longer = word_search.STEP_SIZES
     sizes = (shortest, *(size._replace(most_found=most_found) for size in longer))
     monkeypatch.setattr(word_search, "STEP_SIZES", sizes)
@@ -92,6 +100,16 @@ async def test_words_find_the_documents_that_have_all_of_them_the_newest_first_p
                 pages = await list_pages(pool, DocumentFilter(text=text, status=status), limit)
                 assert [document for page in pages for document in page] == expected, (text, status, limit)
                 assert all(len(page) == limit for page in pages[:-1]), (text, status, limit)
+
+
+async def test_samples_tell_which_long_stretch_is_crowded_and_none_behind_it(
+    pool: asyncpg.Pool, documents: Mapping[int, set[str]]
+) -> None:
+    numbers = list(range(5, -1, -1))
+    rows = await pool.fetch(word_search._FIND_CROWDED, "'a:acme/all'", numbers, 1)
+    # At the beginning of each stretch, and at each quarter of it, there are documents, but in the last two.
+    assert [row["number"] for row in rows] == [3]
+    assert not await pool.fetch(word_search._FIND_CROWDED, "'a:acme/nowhere'", numbers, 1)
 
 
 async def test_no_step_holds_more_documents_against_the_other_filters_than_its_limit(

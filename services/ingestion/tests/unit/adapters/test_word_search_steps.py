@@ -26,6 +26,8 @@ class EmptySession:
         if "has_unplaced" in statement:
             few = list(range(word_search.MAX_CHECKED_SINGLY + 1))
             return [{"has_unplaced": False, "newest": NEWEST, "oldest": 1, "singly": few}]
+        if "sampled" in statement:
+            return []
         *_, buckets, _before, _most, _most_found = values
         self.lengths.append(sum(1 << (bucket >> 56) for bucket in buckets))
         self.now += self._step_s
@@ -72,14 +74,19 @@ class SupplierOfFormerYears(EmptySession):
 
     last = 200_000
     fetched = 0
+    looked_up = 0  # a look-up within a stretch has all of them before the first is fetched
 
     async def fetch(self, statement: str, *values: Any) -> list[dict[str, Any]]:
         if "has_unplaced" in statement:
             return await super().fetch(statement, *values)
+        if "sampled" in statement:
+            _, numbers, _ = values
+            return [{"number": number} for number in numbers if number << 18 <= self.last][:1]
         *_, buckets, before, most, most_found = values
         await super().fetch(statement, *values)
         found = [position for bucket in buckets for position in _list_positions(bucket, 1, min(before - 1, self.last))]
         self.fetched += min(len(found), most_found + 1)
+        self.looked_up += len(found)
         if len(found) > most_found:
             return [{"is_overfull": True, "candidates": [], "matches": []}]
         newest = sorted(found, reverse=True)[:most]
@@ -99,4 +106,19 @@ async def test_of_many_documents_of_former_years_no_more_than_a_short_stretch_is
     matches = await find_word_matches(session, "acme", DocumentFilter(supplier="former"), before=None, limit=100)
     assert matches == WordMatches(list(range(200_000, 199_900, -1)), 199_901)
     assert session.fetched < 25_000
+    assert session.looked_up < 25_000
     assert len(session.lengths) < 60
+
+
+async def test_what_samples_do_not_tell_is_found_by_shorter_steps_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    session: Any = SupplierOfFormerYears(0.001)
+    session.last = 30_000  # before the second sample, and behind the first
+    monkeypatch.setattr(word_search, "monotonic", session.read_clock)
+    monkeypatch.setattr(word_search, "_find_crowded", find_none)
+    matches = await find_word_matches(session, "acme", DocumentFilter(supplier="former"), before=None, limit=100)
+    assert matches == WordMatches(list(range(30_000, 29_900, -1)), 29_901)
+    assert session.fetched < 25_000
+
+
+async def find_none(*_values: Any) -> None:
+    return None

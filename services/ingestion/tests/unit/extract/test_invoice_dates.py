@@ -206,3 +206,37 @@ def test_a_town_before_a_date_may_stand_lower_than_a_bare_date() -> None:
     foot = ["Rechnung Nr. 17", *head, *head]
     assert dates(*head, "Lindental, 22. Januar 2026", *foot)[0] == "2026-01-22"
     assert dates(*head, "22. Januar 2026", *foot)[0] == "None"
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "PARCELLA / FATTURA N. 88/2026 DEL 30/10/2026",
+        "Factura nº 88 de fecha 30/10/2026",
+        "Fatura n.º FT 2026/88 de 30/10/2026",
+        "Fattura n. 88/2026 in data 30/10/2026",
+        "Fattura n. 88 emessa il 30/10/2026",
+        "Factuur nr. 88 d.d. 30-10-2026",
+        "Faktura nr. 2088 af 30. oktober 2026",
+        "Faktura nr. 2088 den 30. oktober 2026",
+        "Faktura 2088, 2026-10-30",
+        "Invoice No. 88 of 30 October 2026",
+        "Invoice 0088 - 30 October 2026",
+        "Rechnung 2026-88 / 30.10.2026",
+    ],
+)
+def test_number_and_date_may_share_a_line(title: str) -> None:
+    assert dates("Example Ltd", title)[0] == "2026-10-30"
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "Invoice 0088 for delivery of 30 October 2026",
+        "Credit note 88 of invoice 4 of 30 October 2026",
+        "Gutschrift Nr. 88 zu Rechnung Nr. 4 vom 30.10.2026",
+        "Rechnung 2026-88 / Lieferschein 30.10.2026",
+    ],
+)
+def test_the_day_of_something_else_may_share_the_line_too(title: str) -> None:
+    assert dates("Example Ltd", title)[0] == "None"

@@ -123,3 +123,18 @@ def test_a_year_may_stand_apart_from_its_count(written: str) -> None:
 def test_a_certified_number_may_stand_beside_the_title_of_a_sheet() -> None:
     assert number("FATURA-RECIBO ORIGINAL   FR ATSIRE01FR/84", "Total   12.00") == "FR ATSIRE01FR/84"
     assert number("INVOICE COPY   PO 45001", "Total   12.00") is None
+
+
+def test_a_prefix_may_stand_apart_beside_the_title() -> None:
+    assert number("Hotel Seeblick", "Beratung AG          Rechnung    R 88231") == "R 88231"
+    assert number("Hotel Seeblick", "Beratung AG          Rechnung    FA 88231/2") == "FA 88231/2"
+
+
+@pytest.mark.parametrize("other", ["PO 45001", "KD 88231", "D 80331", "R 88", "R 88231 Zimmer"])
+def test_what_else_stands_beside_the_title_is_no_number(other: str) -> None:
+    assert number("Hotel Seeblick", f"Beratung AG          Rechnung    {other}") is None
+
+
+@pytest.mark.parametrize("between", ["de fecha", "emessa il", "af", "of", "in data"])
+def test_a_single_digit_may_stand_before_the_date(between: str) -> None:
+    assert number("Example", f"Factura nº 5 {between} 03/04/2026") == "5"

@@ -133,3 +133,27 @@ def test_a_number_at_the_end_of_another_companys_address_is_that_companys() -> N
     assert find_vat_id(read_rows(letter.format("Beispiel GmbH")), "Muster GmbH") is None
     assert find_vat_id(read_rows(letter.format("Muster GmbH")), "Muster GmbH") == "DE155448768"
     assert find_vat_id(read_rows(letter.format("Beispiel GmbH").replace("Bayern", "")), "Muster GmbH") == "DE155448768"
+
+
+def test_a_court_and_a_legal_form_without_a_name_are_no_other_company() -> None:
+    name = "Zimmerei Holzapfel GmbH & Co. KG"
+    court = read_rows(f"{name}    AG Mannheim HRA 704411    USt-IdNr. DE814327653")
+    assert find_vat_id(court, name) == "DE814327653"
+    assert find_vat_id(read_rows("SARL au capital de 12 000 € — TVA FR68492837166"), "Ets Moreau") == "FR68492837166"
+    other = read_rows("Verbund AG    AG Mannheim HRB 704411    USt-IdNr. DE814327653")
+    assert find_vat_id(other, name) is None
+
+
+def test_a_tax_number_without_a_label_counts_in_the_foot_beside_the_suppliers_name() -> None:
+    rows = "Rechnung\nBergbahnen\nUID DE155448768\nTotal 12,00\n"
+    foot = "alpensoft IT GmbH          LG Innsbruck\nKaiserjägerstraße 30       ATU67123454          BIC HYPTAT22"
+    page = read_rows(rows.replace("UID", "Ihre UID") + foot)
+    assert find_vat_id(page, "alpensoft IT GmbH") == "ATU67123454"
+    assert find_vat_id(page, "Somebody else GmbH") is None
+
+
+def test_an_account_for_transfers_behind_a_sentence_about_debits_is_the_payees() -> None:
+    above = "You pay by direct debit? We collect from your account on the due date."
+    iban = "IE70 BOFI 9000 1712 3456 78"
+    assert find_iban(read_rows(f"{above}\nBy EFT: Bank of Ireland, IBAN {iban}")) == iban.replace(" ", "")
+    assert find_iban(read_rows(f"We collect from your account.\nIBAN {iban}")) is None

@@ -240,3 +240,78 @@ def test_what_is_paid_back_is_a_total() -> None:
 def test_a_column_of_rounding_may_be_cut_short() -> None:
     text = "Exkl. moms   Moms 25 %   Öresavr.   Att betala\n6 427,50     1 606,88    -0,38      8 034,00"
     assert read(text) == totals("8034.38", "6427.50", "1606.88", "8034.00")
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "Öresavr.",
+        "Öresavrundning",
+        "Øreafrunding",
+        "Rundung",
+        "Rundungsdifferenz",
+        "Arrondi",
+        "Arrotondamento",
+        "Afronding",
+        "Zaokrouhlení",
+        "Zaokrąglenie",
+        "Redondeo",
+    ],
+)
+def test_what_a_total_is_rounded_by_is_no_tax(head: str) -> None:
+    text = f"Netto        Moms         Totalt       {head:<20} ATT BETALA"
+    text += "\n67 274,15    16 818,54    84 092,69    0,31                 84 093,00"
+    assert read(text) == totals("84092.69", "67274.15", "16818.54", "84093.00")
+
+
+def test_a_rounded_total_stands_below_the_sums_of_its_rows() -> None:
+    rows = "Součet položek   7 051,00   1 480,71   8 531,71\nZaokrouhlení   0,29\nCELKEM K ÚHRADĚ   8 532,00"
+    assert read(rows) == totals("8531.71", "7051.00", "1480.71", "8532.00")
+    assert read(rows.replace("0,29", "0,30")).gross != Decimal("8531.71")
+
+
+def test_totals_of_switzerland_say_without_and_with_tax() -> None:
+    rows = "Total exkl. MWST   2'856.75\nMWST 2.6 % von 2'148.00   55.85\nMWST 8.1 % von 708.75   57.41"
+    assert read(f"{rows}\nRundung   -0.01\nTotal CHF inkl. MWST   2'970.00").net == Decimal("2856.75")
+    assert read("Total DKK inkl. moms   125,00\nSubtotal   100,00\nMoms   25,00") == totals("125.00", "100.00", "25.00")
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Als Kleinunternehmerin berechne ich keine Umsatzsteuer.",
+        "Umsatzsteuerfrei gemäß § 19 Abs. 1 UStG",
+        "I am not registered for VAT.",
+        "TVA non applicable, art. 293 B du CGI",
+        "Operazione in regime forfettario, L. 190/2014",
+        "Steuerschuldnerschaft des Leistungsempfängers",
+        "Reverse charge, article 196",
+        "BTW verlegd",
+        "Operación con inversión del sujeto pasivo",
+        "Omvendt betalingspligt",
+    ],
+)
+def test_who_owes_no_tax_has_a_net_total_that_is_the_gross_one(sentence: str) -> None:
+    assert read(f"Total   280.00\n{sentence}") == totals("280.00", "280.00", "0.00")
+    for denied in ("VAT 20%", "Prices include VAT", "Total TTC   280.00", "Net amount   233.33"):
+        assert read(f"Total   280.00\n{sentence}\n{denied}").tax != 0
+    assert read("Total   280.00") == totals("280.00")
+
+
+def test_the_tax_may_stand_in_words_beside_what_it_is_of() -> None:
+    assert read("Subtotal   400,00\nMomsgrundlag 400,00 – moms 25 % 100,00\nTotal   500,00") == totals(
+        "500.00", "400.00", "100.00"
+    )
+    assert read("Subtotal   400,00\nFragt, uden moms 33 % 90,00\nTotal   490,00").tax is None
+
+
+def test_a_row_that_repeats_the_only_rate_is_no_part_payment() -> None:
+    table = "A 23%     339,47     78,08     417,55\nRAZEM     339,47     78,08     417,55"
+    rest = "DO ZAPŁATY: 417,55 PLN\nZAPŁACONO KARTĄ: 417,55\nPOZOSTAJE DO ZAPŁATY: 0,00"
+    assert read(f"{table}\n{rest}") == totals("417.55", "339.47", "78.08", "0.00")
+
+
+def test_a_total_may_say_that_it_includes_the_tax() -> None:
+    assert read("Order total   £219.95\nIncludes VAT at 20%   £36.66") == totals("219.95", "183.29", "36.66")
+    columns = "Aliquota   Imponibile   Imposta\n10%        550,00       55,00\n22%        40,00        8,80"
+    assert read(f"{columns}\n\n\nTOTALE FATTURA € 653,80") == totals("653.80", "590.00", "63.80")
