@@ -125,9 +125,12 @@ def runs_in_containers() -> bool:
 @pytest.fixture(scope="session")
 def kafka_bootstrap(request: pytest.FixtureRequest, _stack_folder: Path) -> Iterator[str]:
     given = os.environ.get("MAILROOM_TEST_KAFKA")
-    shared = getattr(request.config, "workerinput", {}).get(_KAFKA_WAY)
-    if given or shared:
-        yield given or ask_for_address(shared)
+    if given:
+        yield given
+        return
+    shared: tuple[str, bytes] | None = getattr(request.config, "workerinput", {}).get(_KAFKA_WAY)
+    if shared is not None:
+        yield ask_for_address(shared)
         return
     with _running_kafka(_stack_folder) as bootstrap:
         yield bootstrap
