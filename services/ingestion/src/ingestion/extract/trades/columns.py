@@ -11,6 +11,7 @@ from itertools import product
 
 from ingestion.domain.trade import Direction
 from ingestion.extract.labels import match_any
+from ingestion.extract.trades.currency_names import list_named
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import LabelPlace, ReadLine, find_label_places
 from ingestion.extract.trades.numbers import CURRENCIES, Number, compute_rounding
@@ -224,7 +225,8 @@ def _find_currency(text: str) -> str | None:
 
 def _list_currencies(text: str) -> frozenset[str]:
     codes = {match[0] for match in _CODE.finditer(text) if match[0] in CURRENCIES}
-    return frozenset(codes | {_SIGNS[match[0]] for match in _SIGN.finditer(text)})
+    in_words = {code for named in list_named(_CODE.sub("", text)) if len(named) == 1 for code in named}
+    return frozenset(codes | in_words | {_SIGNS[match[0]] for match in _SIGN.finditer(text)})
 
 
 def list_currency_cells(line: ReadLine) -> set[str | None]:

@@ -11,11 +11,12 @@ from ingestion.domain.trade import Direction, Trade
 from ingestion.extract.trades.candidates import Candidates, add_unnamed_costs, gather_candidates
 from ingestion.extract.trades.columns import Columns, RowAmounts, list_currency_cells, resolve_amounts
 from ingestion.extract.trades.converted_currency import find_converted_currency, find_head_currency
+from ingestion.extract.trades.currency_doubts import contradicts_currency
 from ingestion.extract.trades.lines import ReadLine
 from ingestion.extract.trades.numbers import Number
 from ingestion.extract.trades.products import PENNY, Product, build_product, find_product
 from ingestion.extract.trades.rows import ProductRow, drop_total, find_product_rows
-from ingestion.extract.trades.security import find_isin, find_name, find_reference, find_ticker, find_wkn
+from ingestion.extract.trades.security import find_isin, find_name, find_reference, find_wkn, list_isins
 from ingestion.extract.trades.settlement import Settlement, find_settlement, find_single, list_currencies
 from ingestion.extract.trades.side_and_dates import (
     find_direction,
@@ -26,6 +27,7 @@ from ingestion.extract.trades.side_and_dates import (
     infer_direction,
     is_cancellation,
 )
+from ingestion.extract.trades.symbols import find_ticker
 from ingestion.extract.trades.taken_back import find_note_taken_back, find_replaced_note
 
 _MAX_GROSS = 4  # amounts that may be the gross one
@@ -106,7 +108,7 @@ def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
         price=_get_price(product, lines) if product else next((n.value for n in candidates.prices), None),
         isin=find_isin(lines),
         wkn=find_wkn(lines),
-        ticker=find_ticker(lines, has_ticker_column=shared.has_ticker_column),
+        ticker=find_ticker(lines, has_ticker_column=shared.has_ticker_column, has_isin=bool(list_isins(lines))),
         security_name=find_name(lines, _find_row(lines, product)),
         reference=named or find_reference(lines),
         account=shared.account,
@@ -125,6 +127,8 @@ def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
         shared = replace(shared, currency=find_converted_currency(lines, candidates.exchange_rates, priced_in) or own)
     trade = _add_amounts(trade, candidates, product, gross, settlement, shared)
     trade = replace(trade, currency=_check_currency(trade, lines, product, row, shared))
+    settled = settlement.amount if settlement is not None else None
+    is_proven = is_proven and not contradicts_currency(lines, trade, product, settled, shared.columns)
     return TradeReading(trade, is_product_proven, is_proven, is_date_certain, is_direction_certain)
 
 

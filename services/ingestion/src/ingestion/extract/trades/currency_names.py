@@ -1,0 +1,77 @@
+"""Which currencies a text names: by their codes, signs and words in the languages of Europe.
+
+A dollar that says not whose it is may be one of several.
+"""
+
+import re
+from collections.abc import Iterator
+
+from ingestion.extract.trades.numbers import CURRENCIES
+
+PENNY = "GBX"
+_POUND = "GBP"
+DOLLARS = frozenset({"USD", "AUD", "CAD", "NZD", "HKD", "SGD"})
+_WORDS: tuple[tuple[frozenset[str], str], ...] = (
+    (
+        frozenset({"USD"}),
+        (
+            r"u\.?s\.?[-\s]?dollars?|american\s+dollars?|amerikanischen?[rn]?\s+dollars?|dollars?\s+(?:am[ée]ricains?|us|des\s+[ée]tats-unis)|d[óo]lar(?:es)?\s+(?:estadounidenses?|(?:norte)?americanos?|us)"
+            r"|dollar[io]\s+(?:statunitens[ei]|american[io]|usa|us)|amerikaanse\s+dollars?|amerikansk[ea]?\s+dollars?|dolar\w{0,4}\s+(?:ameryka[ńn]sk\w{1,4}|usa)"
+        ),
+    ),
+    (
+        frozenset({"CAD"}),
+        r"(?:canadian|kanadische[rn]?|canadese|canadiske|kanadensiska)\s+dollars?|dollars?\s+canadiens?|d[óo]lar(?:es)?\s+canadi?enses?|dollar[io]\s+canadesi?|dolar\w{0,4}\s+kanadyjsk\w{1,4}",
+    ),
+    (
+        frozenset({"AUD"}),
+        r"(?:australian|australische[rn]?|australische|australske|australiska)\s+dollars?|dollars?\s+australiens?|d[óo]lar(?:es)?\s+australianos?|dollar[io]\s+australian[io]|dolar\w{0,4}\s+australijsk\w{1,4}",
+    ),
+    (
+        frozenset({"CHF"}),
+        r"(?:schweizer|swiss|zwitserse|schweiziska|schweiziske)[-\s]*fran(?:ken?|cs?|ks?)|schweizerfrancs?|francs?\s+suisses?|francos?\s+su[ií][zç]os?|franch?[io]\s+svizzer[io]|frank\w{0,3}\s+szwajcarsk\w{1,4}",
+    ),
+    (
+        frozenset({_POUND}),
+        (
+            r"pfund\s+sterling|britische[ns]?\s+pfund|(?:british\s+)?pounds?\s+sterling|british\s+pounds?|livres?\s+sterling|libras?\s+esterlinas?|lir[ae]\s+sterlin[ae]|sterline|britse?\s+pond(?:en)?|pond\s+sterling"
+            r"|(?:britisk|brittisk|engelsk)[ea]\s+pund|pund\s+sterling|funt\w{0,4}\s+(?:szterling\w{0,3}|brytyjsk\w{1,4})"
+        ),
+    ),
+    (
+        frozenset({"SEK"}),
+        r"(?:swedish|schwedische[rn]?|zweedse|svenske|svenska)\s+kron\w{1,3}|couronnes\s+su[ée]doises|coronas\s+suecas|corone\s+svedesi|coroas\s+suecas|kor[óo]n\w?\s+szwedzk\w{1,4}",
+    ),
+    (
+        frozenset({"DKK"}),
+        r"(?:danish|d[äa]nische[rn]?|deense|danske|danska)\s+kron\w{1,3}|couronnes\s+danoises|coronas\s+danesas|corone\s+danesi|coroas\s+dinamarquesas|kor[óo]n\w?\s+du[ńn]sk\w{1,4}",
+    ),
+    (
+        frozenset({"NOK"}),
+        r"(?:norwegian|norwegische[rn]?|noorse|norske|norska)\s+kron\w{1,3}|couronnes\s+norv[ée]giennes|coronas\s+noruegas|corone\s+norvegesi|coroas\s+norueguesas|kor[óo]n\w?\s+norwesk\w{1,4}",
+    ),
+    (frozenset({"PLN"}), r"z[łl]ot(?:y|ych|e|ys)"),
+    (frozenset({"JPY"}), r"(?:japanese\s+|japanische[rn]?\s+)?yens?|yens?\s+japon[ae]i?s(?:es)?"),
+    (frozenset({"EUR"}), r"euros?|euro[ns]"),
+    (DOLLARS, r"dollars?|d[óo]lar(?:es)?|dollari|dolar\w{1,4}"),
+)
+_GROUPS = {f"g{index}": codes for index, (codes, _) in enumerate(_WORDS)}
+_SIGNS = {"€": frozenset({"EUR"}), "£": frozenset({_POUND}), "$": DOLLARS}
+NAME = rf"(?:(?-i:{'|'.join(sorted(CURRENCIES))})|u\.?s\.?[-\s]?\$|[€£$]|{'|'.join(words for _, words in _WORDS)})"
+_NAME = re.compile(
+    rf"(?<![^\W\d_])(?P<code>(?-i:{'|'.join(sorted(CURRENCIES))}))(?![^\W\d_])|(?P<us>\bUS\$)|(?P<sign>(?<![A-Z])[€£$])"
+    + "".join(rf"|(?P<g{index}>(?<!\w)(?:{words})(?!\w))" for index, (_, words) in enumerate(_WORDS)),
+    re.IGNORECASE,
+)
+
+
+def list_named(text: str) -> Iterator[frozenset[str]]:
+    """What each name of a currency may mean, in order; a penny is its pound."""
+    for match in _NAME.finditer(text):
+        kind = match.lastgroup or ""
+        if kind == "code":
+            yield frozenset({_POUND if match[0] == PENNY else match[0]})
+        elif kind == "us":
+            yield frozenset({"USD"})
+        else:
+            yield _SIGNS[match[0]] if kind == "sign" else _GROUPS[kind]
