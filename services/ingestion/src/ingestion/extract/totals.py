@@ -189,9 +189,9 @@ def _find_unconfirmed(page: Sequence[TextLine], candidates: _Candidates, *, has_
     parts = [*taken, sum(taken, Decimal(0))]
     whole = {amount for amount in (*sure, *maybe) for part in parts if part and amount - part in due}
     if len(whole) == 1:
-        gross = whole.pop()
-        tax = contains_tax(page, gross)
-        return InvoiceTotals(gross) if tax is None else InvoiceTotals(gross, gross - tax, tax)
+        total = whole.pop()
+        part = contains_tax(page, total)
+        return InvoiceTotals(total) if part is None else InvoiceTotals(total, total - part, part)
     gross = _get_only_amount(sure) or _get_only_amount(maybe) or _find_repeated_largest(page, [*sure, *maybe])
     # A part of the sum has a label of its own: what was paid in advance, what is left with a discount.
     if gross is None or any(abs(other) > abs(gross) for other in maybe):
