@@ -13,6 +13,7 @@ _EVEN, _KERNING = 0.08, 0.16
 _MAX_KERNED = 3  # of so many gaps one may be closed, by a kerning pair (`T o`)
 # Digits that stand alone may be those of several columns, and so may letters; nobody has a column for a comma.
 _WORD = re.compile(r"[^\W\d_]{4}")
+_TYPED_WORD = re.compile(r"[^\W\d_]{5}")  # a company may write `A B C D`
 _AMOUNT = re.compile(r"\D{0,4}\d{1,3}(?:[.,'’]?\d{3})*[.,]\d\d\D{0,4}")
 
 
@@ -25,16 +26,17 @@ def find_spaced_letters(
         return set()
     usual = median_low(gap for gap in gaps[1:] if gap > blank)
     words = [*_part_words(gaps, is_written, usual, blank)]
-    spaced = [
-        word for word in words if _is_spaced(letters[word.start : word.stop], gaps[word.start + 1 : word.stop], blank)
-    ]
+    spaced = []
+    for word in words:
+        wide = [at for at in word[1:] if gaps[at] > blank]
+        known = _TYPED_WORD if all(is_written[at] for at in wide) else _WORD
+        written = "".join(letters[at] for at in word)
+        is_even = (len(word) - 1 - len(wide)) * _MAX_KERNED <= len(wide)
+        if is_even and (known.search(written) is not None or _AMOUNT.fullmatch(written) is not None):
+            spaced.append(word)
     if spaced and min(gaps[1:]) >= usual - _KERNING:
         # Where all of the cell is spaced, so are its short words and its digits.
-        spaced = [
-            word
-            for word in words
-            if all(abs(gap - usual) <= _EVEN or gap <= blank for gap in gaps[word.start + 1 : word.stop])
-        ]
+        spaced = [word for word in words if all(abs(gaps[at] - usual) <= _EVEN or gaps[at] <= blank for at in word[1:])]
     return {at for word in spaced for at in word[1:]}
 
 
@@ -55,11 +57,3 @@ def _part_words(gaps: Sequence[float], is_written: Sequence[bool], usual: float,
             yield range(start, at)
             start = at
     yield range(start, len(gaps))
-
-
-def _is_spaced(letters: Sequence[str], gaps: Sequence[float], blank: float) -> bool:
-    wide = sum(gap > blank for gap in gaps)
-    if (len(gaps) - wide) * _MAX_KERNED > wide:
-        return False
-    written = "".join(letters)
-    return _WORD.search(written) is not None or _AMOUNT.fullmatch(written) is not None

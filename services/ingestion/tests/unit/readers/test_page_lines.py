@@ -76,6 +76,13 @@ def test_a_spaced_word_ends_where_letters_have_no_gap(text: str, expected: str) 
     assert cells(*write(text, 40, 100)) == [[expected]]
 
 
+@pytest.mark.parametrize("is_typed", [False, True])
+def test_four_letters_with_typed_blanks_may_be_a_name(is_typed: bool) -> None:
+    name = space_out("ABCD", 40, 3, is_typed=is_typed)
+    trading = [replace(letter, follows_blank=at == 0) for at, letter in enumerate(write("Trading", 75, 100))]
+    assert cells(*name, *trading) == [["A B C D Trading" if is_typed else "ABCD Trading"]]
+
+
 def test_narrow_blanks_between_words_are_no_spacing() -> None:
     placed, left = [], 40.0
     for word in ("A", "B", "C", "Rechnung", "12"):
