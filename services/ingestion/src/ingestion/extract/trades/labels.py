@@ -51,6 +51,11 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
         (
             r"(?:change\s+)?(?:eur|usd|chf|gbp|cad|aud|jpy|dkk|sek|nok|pln|czk|huf|hkd|sgd)\s?/\s?(?:eur|usd|chf|gbp|cad|aud|jpy|dkk|sek|nok|pln|czk|huf|hkd|sgd)(?=\W{0,4}\d)",
             r"(?:zum\s+)?kurs\s+von\s+(?:eur|usd|chf|gbp|cad|aud|jpy|dkk|sek|nok|pln|czk|huf|hkd|sgd)\s?(?:/\s?)?(?:eur|usd|chf|gbp|cad|aud|jpy|dkk|sek|nok|pln|czk|huf|hkd|sgd)\b",
+            (
+                r"umrechnung(?:\s+[^\W\d]{1,20}){0,6}\s+(?:zum\s+kurs(?:\s+von)?|zu)(?=\W{1,3}\d)|convert(?:ed|ion)(?:\s+[^\W\d]{1,20}){0,5}\s+at(?:\s+(?:a\s+rate\s+of|the\s+rate\s+of|a\s+rate))?(?=\W{1,3}\d)"
+                r"|conver(?:sion|ti|sión|sione|tido|são)(?:\s+[^\W\d]{1,20}){0,5}\s+(?:au\s+(?:cours|taux)(?:\s+de)?|al\s+(?:cambio|tasso)(?:\s+d[ei])?|ao\s+c[âa]mbio(?:\s+de)?)(?=\W{1,3}\d)"
+                r"|(?:omgerekend|omrekening|omregnet)(?:\s+[^\W\d]{1,20}){0,5}\s+(?:tegen\s+(?:een\s+)?(?:wissel)?koers(?:\s+van)?|tegen|til\s+kurs)(?=\W{1,3}\d)"
+            ),
             r"devisen(?:kurs|mittelkurs|briefkurs|geldkurs)?\b|dev\.?\s?kurs|umrechnungs?kurs|wechselkurs|(?:ex(?:change)?|fx|conversion)[\s-]*rate",
             r"(?:taux|cours)\s+de\s+(?:change|conversion)|tipo\s+de\s+cambio|(?:tasso|cambio)\s+(?:di\s+)?(?:cambio|valuta|divisa)|wisselkoers|c[âa]mbio|valutakurs",
         ),
@@ -261,7 +266,7 @@ _BUY = (
     r"ausgabe\s+von\s+(?:fonds)?anteilen|(?:wertpapier|fonds|aktien|sparplan)?-?(?:kauf|ankauf|zeichnung|(?<!in\s)(?<!mit\s)(?<!unter\s)bezug(?!\s+(?:auf|zu|nehmend)\b)|erwerb|k[äa]ufe)|kaufen(?=\s*$)|gekauft|erworben|gezeichnet|bought|buy|purchased?"
     r"|subscri(?:bed|ption)|achats?|achet[ée]e?s?|souscriptions?|souscrite?s?|compras?|comprad[oa]s?|compr[áa]mos|comprou|suscripci[óo]n|suscrit[oa]s?"
     r"|acquist(?:o|at[oaie])|sottoscri(?:zione|tt[oaie])|aankoop|gekocht|subscri[çc][ãa]o|subscritas?|subscrevemos|aquisi[çc][ãa]o|adquisici[óo]n"
-    r"|k[øo]bt?|k[öo]pt?|inschrijving|ingeschreven|acquisitions?|acquired|investissement(?!\s+(?:d['’])?esp[èe]ces)|verwerving|koop|kopen|kochten"
+    r"|(?:^|(?<=\t)|(?<=:\s))wiederanlage(?!\s?(?:plan|rabatt|recht|frist|risiko|:))|k[øo]bt?|k[öo]pt?|inschrijving|ingeschreven|acquisitions?|acquired|investissement(?!\s+(?:d['’])?esp[èe]ces)|verwerving|koop|kopen|kochten"
     rf"|{_VERB_BEFORE}(?:acheter|souscrire|comprar|suscribir|acquistare|comprare|sottoscrivere|adquirir|subscrever|k[øo]be|k[öo]pa){_VERB_BEHIND}"
 )
 _SELL = (
@@ -294,6 +299,29 @@ RECEIVED = re.compile(
 TAX_WORD = re.compile(
     r"steuer|\btax|\btaxe\b|imp[ôo]t|impuesto|imposta|imposto|reten[cç]|ritenuta|belasting|taks\b|stempel|stamp|\bduty|\bselo\b|\blevy|timbre|\bboll[oi]\b|skat\b|abgabe|withh|solidar",
     re.IGNORECASE,
+)
+
+# The heading of what is settled of taxes besides a trade.
+TAX_SETTLEMENT = re.compile(
+    r"\W*(?:steuerliche[rs]?\s+(?:ausgleich\w*|verrechnung\w*|korrektur\w*)(?:\s?rechnung)?|steuer-?(?:ausgleich|verrechnung|optimierung)\w*(?:\s?rechnung)?"
+    r"|tax\s+(?:equali[sz]ation|settlement|offset|adjustment|optimi[sz]ation)|r[ée]gularisation\s+fiscale|compensaci[óo]n\s+fiscal|regolarizzazione\s+fiscale|conguaglio\s+fiscale|fiscale\s+verrekening|regulariza[çc][ãa]o\s+fiscal)\W*",
+    re.IGNORECASE,
+)
+# One name for what a bank and a state take together.
+_FEES = (
+    r"(?:\w{0,20}kosten|\w{0,20}spesen|\w{0,20}geb[üu]hren|\w{0,12}entgelte?|\w{0,12}provision(?:en)?|courtagen?|kommission(?:en)?|fees?|charges?|costs?|commissions?|brokerage|frais|courtages?|gastos|comision(?:es)?"
+    r"|comisi[óo]n|spese|commissioni|oneri|diritti|comiss(?:ão|ões)|despesas|encargos|custos|gebyrer|omkostninger|kurtage|avgifter|op[łl]aty|prowizj[ae])"
+)
+_TAXES = (
+    r"(?:(?!umsatz|mehrwert)\w{0,20}steuern?|tax(?:es)?|duty|duties|levies|taxes|imp[ôo]ts|impuestos|tributos"
+    r"|imposte|tasse|bolli|belasting(?:en)?|taks(?:en)?|impostos|skatt?er|skat|podatki)"
+)
+_TOGETHER = (
+    r"\s?(?:,|/|&|\+|\b(?:and|und|et|y|e|ed|en|og|och|i|oraz|sowie|or|oder|ou|of)\b)"
+    r"\s?(?:(?:other|sonstige|fremde|autres|otros|altre|andere|outros)\s)?"
+)
+MIXED_COSTS = re.compile(
+    rf"(?<!\w)(?:{_FEES}{_TOGETHER}{_TAXES}|{_TAXES}{_TOGETHER}{_FEES})(?!\w)(?=[^\d]{{0,40}}\d)", re.IGNORECASE
 )
 
 # What a line may say before the word that begins a trade: a date, whose, or that it was done.

@@ -26,7 +26,7 @@ from ingestion.extract.layout_rules import cut_lines
 from ingestion.extract.ocr_certainty import find_uncertain_trade_values, was_read_by_ocr
 from ingestion.extract.trades import labels
 from ingestion.extract.trades.columns import Columns, find_columns
-from ingestion.extract.trades.day_order import determine_day_first
+from ingestion.extract.trades.day_order import determine_day_first, may_be_other_dollar
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import MAX_LINES, ReadLine, read_lines
 from ingestion.extract.trades.no_trade import (
@@ -143,8 +143,9 @@ def _read_lines(page: Sequence[TextLine], lines: Sequence[ReadLine], *, is_cut: 
             return NoteReading(document_type, (), has_trades=False, doubts=())
         document_type, readings = CONTRACT_NOTE, [inside]
     dollar = _find_dollar(lines)
+    is_open = may_be_other_dollar(page) and not any(_NAMES_DOLLAR.search(line.text) for line in page)
     isins = list_isins(lines)
-    readings = [_name_dollar(_name_security(reading, isins), dollar) for reading in readings]
+    readings = [_name_dollar(_name_security(reading, isins), dollar, is_open=is_open) for reading in readings]
     is_statement = document_type == ACTIVITY_STATEMENT
     replaced = find_replaced_note(lines) if _makes_trades(readings) else None
     if replaced is not None and not is_statement and len(readings) == 1:
@@ -365,8 +366,9 @@ def _add_note_replaced(reading: TradeReading, lines: Sequence[ReadLine], replace
     ]
 
 
-def _name_dollar(reading: TradeReading, dollar: str | None) -> TradeReading:
-    if dollar is None or reading.trade.currency != "USD":
+def _name_dollar(reading: TradeReading, dollar: str | None, *, is_open: bool) -> TradeReading:
+    """`is_open`: no line says whose dollar it is, and the note is perhaps none of the United States."""
+    if reading.trade.currency != "USD" or (dollar is None and not is_open):
         return reading
     return replace(reading, trade=replace(reading.trade, currency=dollar))
 
@@ -377,6 +379,7 @@ def _find_dollar(lines: Sequence[ReadLine]) -> str | None:
     return named.pop() if len(named) == 1 and not named & {"USD", "US$"} else None
 
 
+_NAMES_DOLLAR = re.compile(r"\bUSD\b|US\$|\b(?:U\.?S\.?|American)[-\s]dollars?\b", re.IGNORECASE)
 _DOLLARS = re.compile(r"\b(?:USD|AUD|CAD|NZD|HKD|SGD)\b|US\$")
 
 

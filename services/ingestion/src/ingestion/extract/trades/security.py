@@ -67,6 +67,9 @@ _WKN = re.compile(r"\b(?=[A-Z0-9]*\d)[A-Z0-9]{6,7}\b")
 _VALOR = re.compile(r"\d{5,9}(?![\w.,'’])|\d{1,3}(?:['’ .]\d{3}){1,2}(?![\w.,'’])")
 
 
+_LENGTH_OF_WKN = 6
+
+
 def find_wkn(lines: Sequence[ReadLine]) -> str | None:
     """Beside the ISIN where a table's head names both, or behind its label. In an ISIN of Germany it stands as well."""
     found = (
@@ -92,7 +95,9 @@ def _find_wkn_behind(lines: Sequence[ReadLine]) -> str | None:
     for line, place in swiss:
         words = list_words_behind(line, place)
         if (match := _WKN.match(words) or _VALOR.match(words)) is not None:
-            return re.sub(r"\W", "", match[0])
+            number = re.sub(r"\W", "", match[0])
+            # Of six digits it looks like a German one, and is that of another security.
+            return None if len(number) == _LENGTH_OF_WKN and list_isins(lines) else number
     return None
 
 

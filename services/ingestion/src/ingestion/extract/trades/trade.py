@@ -8,7 +8,7 @@ from datetime import date
 from decimal import Decimal
 
 from ingestion.domain.trade import Direction, Trade
-from ingestion.extract.trades.candidates import Candidates, add_unnamed_costs, gather_candidates
+from ingestion.extract.trades.candidates import Candidates, add_unnamed_costs, gather_candidates, has_mixed_costs
 from ingestion.extract.trades.columns import Columns, RowAmounts, list_currency_cells, resolve_amounts
 from ingestion.extract.trades.converted_currency import find_converted_currency, find_head_currency
 from ingestion.extract.trades.currency_doubts import contradicts_currency
@@ -121,6 +121,8 @@ def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
     )
     if settlement is not None and not settlement.has_costs and is_product_proven:
         settlement = replace(settlement, fees=None, taxes=None)  # some are listed, or none, and others were paid
+    if settlement is not None and has_mixed_costs(lines):
+        settlement = replace(settlement, fees=None, taxes=None)
     if settlement is not None and settlement.is_unnamed_conversion:
         priced_in = _get_price_currency(product, candidates)
         own = shared.currency if shared.currency != priced_in else None
