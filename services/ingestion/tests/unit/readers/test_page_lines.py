@@ -18,7 +18,7 @@ def write(text: str, left: float, top: float, size: float = 10) -> list[Letter]:
 
 def space_out(text: str, left: float, apart: float, word_gap: float = 7, *, is_typed: bool = False) -> list[Letter]:
     """Letters of 5 points with gaps between them; where a word ends the gap is wider."""
-    letters = []
+    letters: list[Letter] = []
     for word in text.split():
         for at, letter in enumerate(word):
             right = left + 5
