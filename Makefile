@@ -37,7 +37,7 @@ help: ## this page
 	@printf '\nexamples\n'
 	@printf '  make run ONCE=1                    ends with 0 when every sample mail has become its documents\n'
 	@printf '  make run MAILS=~/mails             the .eml files of a folder instead of the sample mails; ends\n'
-	@printf '  make test s=ingestion k=e_invoice  the tests of one package whose names match\n'
+	@printf '  make test s=sync-engine k=zip      the tests of one package whose names match\n'
 	@printf '  MAILROOM_HOME=~/m make run         state elsewhere than in .mailroom; Ctrl-C stops it, the same line resumes it\n'
 
 known-package:

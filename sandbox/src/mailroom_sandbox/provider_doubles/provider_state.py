@@ -35,12 +35,16 @@ class ProviderState:
     service_account_key: SigningKey
 
 
+SIGNING_KEYS = ("microsoft-signing", "google-signing", "google-service-account")  # by their files' names
+
+
 def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
 def build_provider_state(settings: ProvidersSettings, now: Clock = utc_now) -> ProviderState:
     store = Store(settings.state)
+    microsoft_key, google_key, service_account_key = (load_key(settings.state, name) for name in SIGNING_KEYS)
     trust = ssl.create_default_context(cafile=settings.ca_bundle)
     return ProviderState(
         settings=settings,
@@ -52,7 +56,7 @@ def build_provider_state(settings: ProvidersSettings, now: Clock = utc_now) -> P
         calls=CallLedger(store, now),
         dispatcher=PushDispatcher(store, now),
         http=httpx.AsyncClient(verify=trust, trust_env=False, follow_redirects=False),
-        microsoft_key=load_key(settings.state, "microsoft-signing"),
-        google_key=load_key(settings.state, "google-signing"),
-        service_account_key=load_key(settings.state, "google-service-account"),
+        microsoft_key=microsoft_key,
+        google_key=google_key,
+        service_account_key=service_account_key,
     )

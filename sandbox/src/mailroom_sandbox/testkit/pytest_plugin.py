@@ -2,7 +2,8 @@
 
 `MAILROOM_TEST_KAFKA` and `MAILROOM_TEST_DATABASE_URL` name servers that run already; without them private ones are
 started in a temporary folder and are gone with the session, or in containers with `MAILROOM_TEST_STACK=containers`.
-Topics and groups are shared: tests take a random prefix.
+Topics and groups are shared, by the processes of a run too: tests take a random prefix. Each process has a Postgres of
+its own, since all sessions of a server are seen by who looks for one.
 """
 
 import asyncio
@@ -12,6 +13,7 @@ import secrets
 import tempfile
 from collections.abc import Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path, PurePath
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -27,12 +29,19 @@ from mailroom_sandbox.site.stack.home import find_home
 from mailroom_sandbox.site.stack.kafka import QUICK_CLEANING, Kafka
 from mailroom_sandbox.site.stack.ports import free_port
 from mailroom_sandbox.site.stack.postgres import Postgres
-from mailroom_sandbox.testkit.coverage_pause import pause_coverage
+from mailroom_sandbox.testkit.coverage_pause import measure_imports_alone, pause_coverage
 from mailroom_sandbox.testkit.module_order import order_modules
+from mailroom_sandbox.testkit.shared_server import SharedServer, ask_for_address
 
 T = TypeVar("T")
 
+_KAFKA_WAY = "mailroom_kafka"  # what a process that runs tests is told under this name
+
 # Folders of tests that run the product in their own process.
+_PRODUCT = (
+    *("mailroom_common", "mailroom_outlook", "mailroom_gmail"),
+    *("webhook_gateway", "sync_engine", "ingestion", "subscription_manager"),
+)
 _MEASURED = ("libs/", "services/", "tests/contract/", "tests/e2e/")
 
 # No property fails because the machine is slow.
@@ -43,9 +52,27 @@ settings.load_profile("mailroom")
 def pytest_configure(config: pytest.Config) -> None:
     """Only the tests' own processes are measured: coverage adds two fifths to the CPU of starting a service as one."""
     starts_workers = config.getoption("numprocesses", None) and "PYTEST_XDIST_WORKER" not in os.environ
-    if not starts_workers:
+    if starts_workers:
+        config.pluginmanager.register(_SharedKafka(), "mailroom-shared-kafka")
+    else:
         os.environ.pop("COVERAGE_PROCESS_CONFIG", None)
     _log_plain_tracebacks()
+
+
+class _SharedKafka:
+    """In the process that hands out the tests: one broker for all that run them."""
+
+    def __init__(self) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="mailroom-stack-")
+        folder = Path(self._folder.name)
+        self._server = SharedServer(folder / "kafka.sock", lambda: _running_kafka(folder))
+
+    def pytest_configure_node(self, node: Any) -> None:  # Any: xdist has no types
+        node.workerinput[_KAFKA_WAY] = self._server.way
+
+    def pytest_unconfigure(self) -> None:
+        self._server.close()
+        self._folder.cleanup()
 
 
 def _log_plain_tracebacks() -> None:
@@ -69,7 +96,8 @@ def pytest_collection() -> Iterator[None]:
     """Thousands of tests are collected without looking for garbage among them, half the CPU; they all stay."""
     gc.disable()
     try:
-        return (yield)
+        with measure_imports_alone(_PRODUCT):
+            return (yield)
     finally:
         gc.freeze()
         gc.enable()
@@ -95,26 +123,36 @@ def runs_in_containers() -> bool:
 
 
 @pytest.fixture(scope="session")
-def kafka_bootstrap(_stack_folder: Path) -> Iterator[str]:
+def kafka_bootstrap(request: pytest.FixtureRequest, _stack_folder: Path) -> Iterator[str]:
     given = os.environ.get("MAILROOM_TEST_KAFKA")
     if given:
         yield given
         return
+    shared: tuple[str, bytes] | None = getattr(request.config, "workerinput", {}).get(_KAFKA_WAY)
+    if shared is not None:
+        yield ask_for_address(shared)
+        return
+    with _running_kafka(_stack_folder) as bootstrap:
+        yield bootstrap
+
+
+@contextmanager
+def _running_kafka(folder: Path) -> Iterator[str]:
     if runs_in_containers():
         from mailroom_sandbox.testkit.container_stack import kafka_container  # see runs_in_containers
 
-        with kafka_container(_stack_folder / "kafka") as bootstrap:
+        with kafka_container(folder / "kafka") as bootstrap:
             yield bootstrap
         return
     jar_folder = _run_to_end(jars.provide_jars(find_home().jars))
     _run_to_end(provide_class_archive(jar_folder))
     port = free_port()
     kafka = Kafka(
-        _stack_folder / "kafka",
+        folder / "kafka",
         jar_folder,
         port=port,
         controller_port=free_port(avoid=[port]),
-        log=_stack_folder / "kafka.log",
+        log=folder / "kafka.log",
         extra_settings=QUICK_CLEANING,
     )
     kafka.start()

@@ -6,7 +6,9 @@ import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import httpx
@@ -15,7 +17,8 @@ import trustme
 from mailroom_sandbox.provider_doubles.app import run_provider_doubles
 from mailroom_sandbox.provider_doubles.client import ControlClient
 from mailroom_sandbox.provider_doubles.endpoints import ProviderEndpoints, mailroom_environment
-from mailroom_sandbox.provider_doubles.provider_state import Clock, ProviderState, utc_now
+from mailroom_sandbox.provider_doubles.keys import load_key
+from mailroom_sandbox.provider_doubles.provider_state import SIGNING_KEYS, Clock, ProviderState, utc_now
 from mailroom_sandbox.provider_doubles.settings import ProvidersSettings
 
 REDIRECT_URIS = (
@@ -81,6 +84,7 @@ def load_settings(folder: Path, **changed: object) -> ProvidersSettings:
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / "ca.pem").exists():
         issue_certificate(folder)
+    _provide_signing_keys(folder / "state")
     ports_file = folder / "ports"
     if not ports_file.exists():
         ports_file.write_text(" ".join(str(port) for port in find_free_ports(3)))
@@ -100,6 +104,22 @@ def load_settings(folder: Path, **changed: object) -> ProvidersSettings:
         **changed,
     }
     return ProvidersSettings.model_validate(fields)
+
+
+def _provide_signing_keys(state: Path) -> None:
+    """Those of this process, for a state that has none yet: each would take a tenth of a second of the processor."""
+    state.mkdir(parents=True, exist_ok=True)
+    for name in SIGNING_KEYS:
+        file = state / f"{name}.pem"
+        if not file.exists():
+            file.touch(mode=0o600)
+            file.write_bytes(_make_signing_key(name))
+
+
+@cache
+def _make_signing_key(name: str) -> bytes:
+    with TemporaryDirectory() as folder:
+        return load_key(Path(folder), name).private_pem().encode()
 
 
 def issue_certificate(folder: Path) -> None:

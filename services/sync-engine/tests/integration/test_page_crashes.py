@@ -4,16 +4,18 @@ import asyncio
 import os
 import signal
 import sys
+from multiprocessing import forkserver, get_context
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
 from crash_mailbox import TAKEN, crash_mailbox
+from dying_sync import run_and_die
 from sync_harness import Engine, doc_source, open_engine
 
 from mailroom_common.events import SyncReason
 
-_TESTS = Path(__file__).parents[1]
 _STOPS = [
     ("outlook", "after_fetch:1"),
     ("outlook", "after_fetch:5"),
@@ -35,28 +37,34 @@ _STOPS = [
 ]
 
 
-async def _run_and_die(database_url: str, blobs: Path, doc_source_id: str, provider: str, stop_at: str) -> int:
-    child = await asyncio.create_subprocess_exec(
-        sys.executable,
-        str(_TESTS / "integration/sync_child.py"),
-        database_url,
-        str(blobs),
-        doc_source_id,
-        str(provider),
-        stop_at,
-        env={"PYTHONPATH": os.pathsep.join(sys.path), "PATH": ""},  # the tests' own modules are found as here
-    )
-    return await child.wait()
+@pytest.fixture(scope="module")
+def fork_server() -> ForkServerContext:
+    """It has imported what each process that dies needs, which costs more than the run."""
+    context = get_context("forkserver")
+    context.set_forkserver_preload([run_and_die.__module__])
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("PYTHONPATH", os.pathsep.join(sys.path))  # the tests' own modules are found as here
+        forkserver.ensure_running()
+    return context
+
+
+async def _run_and_die(
+    fork_server: ForkServerContext, database_url: str, blobs: Path, doc_source_id: str, provider: str, stop_at: str
+) -> int | None:
+    child = fork_server.Process(target=run_and_die, args=(database_url, blobs, doc_source_id, provider, stop_at))
+    child.start()
+    await asyncio.to_thread(child.join)
+    return child.exitcode
 
 
 @pytest.mark.parametrize(("provider", "stop_at"), _STOPS)
 async def test_a_worker_killed_at_any_point_leaves_nothing_out_and_does_nothing_twice(
-    postgres_url: str, tmp_path: Path, provider: str, stop_at: str
+    fork_server: ForkServerContext, postgres_url: str, tmp_path: Path, provider: str, stop_at: str
 ) -> None:
     source = doc_source(provider, doc_source_id=str(uuid4()))
     mailbox = crash_mailbox(provider)
     async with open_engine(postgres_url, tmp_path, source, mailbox) as engine:
-        died = await _run_and_die(postgres_url, tmp_path, source.doc_source_id, provider, stop_at)
+        died = await _run_and_die(fork_server, postgres_url, tmp_path, source.doc_source_id, provider, stop_at)
         assert died == -signal.SIGKILL
         await _every_blob_is_accounted_for(engine)
         await engine.complete_run(SyncReason.CONNECT)
@@ -76,12 +84,14 @@ async def _every_blob_is_accounted_for(engine: Engine) -> None:
     assert engine.stored_blobs() <= announced | named
 
 
-async def test_after_a_crash_the_round_goes_on_from_its_page_token(postgres_url: str, tmp_path: Path) -> None:
+async def test_after_a_crash_the_round_goes_on_from_its_page_token(
+    fork_server: ForkServerContext, postgres_url: str, tmp_path: Path
+) -> None:
     source = doc_source("outlook", doc_source_id=str(uuid4()))
     mailbox = crash_mailbox("outlook")
     async with open_engine(postgres_url, tmp_path, source, mailbox) as engine:
         # One commit is of the other folder, which is empty.
-        await _run_and_die(postgres_url, tmp_path, source.doc_source_id, "outlook", "before_commit:5")
+        await _run_and_die(fork_server, postgres_url, tmp_path, source.doc_source_id, "outlook", "before_commit:5")
         (inbox,) = [row for row in await engine.read_rows("cursor") if row["scope"] == "f-inbox"]
         assert inbox["position"] is None
         assert inbox["page_token"] is not None

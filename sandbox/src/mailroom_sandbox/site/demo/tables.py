@@ -89,7 +89,8 @@ def build_account_table(title: str, accounts: Iterable[tuple[str, MailAccount]])
 
 def _build_cells(document: Item, mailbox: str) -> list[str]:
     extraction: Mapping[str, Any] = document["extraction"] or {}  # Any: JSON
-    total = " ".join(filter(None, (extraction.get("total_gross"), extraction.get("currency"))))
+    gross, currency = extraction.get("total_gross"), extraction.get("currency")
+    total = " ".join(filter(None, (gross, currency))) if gross else ""
     return [
         mailbox,
         document["status"],

@@ -37,6 +37,11 @@ def test_reason_stands_where_nothing_was_read() -> None:
     assert "not_an_invoice" in rows_of([skipped])[1]
 
 
+def test_a_total_that_is_not_known_is_no_currency_alone() -> None:
+    unknown = document(status="needs_review", extraction={"total_gross": None, "currency": "EUR"})
+    assert "EUR" not in rows_of([unknown])[1]
+
+
 def test_narrow_terminal_takes_from_file_and_supplier_only() -> None:
     text = io.StringIO()
     DocumentRows(Console(file=text, width=110), {"s": "ap@outlook.test"}).show_documents([document()])

@@ -65,16 +65,16 @@ class PgLedgerReasons:
         self._clock = clock
 
     async def settle_some(self) -> bool:
-        obsolete = await self._list_obsolete()
-        for document_id in obsolete:
+        is_any_settled = False
+        for document_id in await self._list_obsolete():
             try:
-                await self._settle(document_id)
+                is_any_settled |= await self._settle(document_id)
             except Retryable:
                 raise
             except Exception:  # the edge of one document: others are judged, and read
                 # A bug of ours; the document keeps its reason, a person decides, and the next round tries again.
                 log.exception("ledger_reason_failed", document_id=document_id)
-        return bool(obsolete)
+        return is_any_settled
 
     async def _list_obsolete(self) -> list[str]:
         """Of the next batch of those that wait, behind the last one: from the first one on after the last."""
@@ -92,15 +92,18 @@ class PgLedgerReasons:
             document = await conn.fetchrow(_FIND, document_id)
             return document is not None and await is_reason_obsolete(conn, document)
 
-    async def _settle(self, document_id: str) -> None:
+    async def _settle(self, document_id: str) -> bool:
+        """False where it is held by another transaction, or the ledger says otherwise under its lock."""
         async with open_transaction(self._pool) as conn:
             document = await conn.fetchrow(_LOCK_WAITING, document_id)
             if document is None:
-                return
+                return False
             current = read_outcome(document)
             outcome = await check_ledger(conn, document, _drop_ledger_reason(current), current)
-            if outcome != current:
-                await self._write(conn, document_id, outcome)
+            if outcome == current:
+                return False
+            await self._write(conn, document_id, outcome)
+            return True
 
     async def _write(self, conn: DatabaseSession, document_id: str, outcome: DocumentOutcome) -> None:
         await keep_current_version(conn, document_id)

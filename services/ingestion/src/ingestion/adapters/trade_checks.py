@@ -144,20 +144,25 @@ async def _build_entries(conn: DatabaseSession, document: Any, outcome: Document
     ids = align_trades([(row["trade_id"], read_stored_trade(row["fields"])) for row in rows], trades)
     same, distinct = read_decisions(await conn.fetch(LIST_DECISIONS, [one for one in ids if one is not None]))
     is_confirmed = outcome.status is ResultStatus.COMPLETED
-    return [
-        LedgerEntry(
-            trade=trade,
-            document_type=outcome.document_type,
-            content_sha256=document["content_sha256"],
-            trade_id=trade_id or f"new {position}",
-            document_id=document["document_id"],
-            seq=_LAST_PLACE + position,
-            confirmed_seq=_LAST_PLACE if is_confirmed else None,
-            same_as=frozenset(same.get(trade_id or "", ())),
-            distinct_from=frozenset(distinct.get(trade_id or "", ())),
+    places = {row["trade_id"]: (row["seq"], row["confirmed_seq"]) for row in rows}
+    entries = []
+    for position, (trade, trade_id) in enumerate(zip(trades, ids, strict=True)):
+        # As `record_trades` will write it: a trade that is known keeps its place.
+        seq, confirmed_seq = places.get(trade_id or "", (_LAST_PLACE + position, None))
+        entries.append(
+            LedgerEntry(
+                trade=trade,
+                document_type=outcome.document_type,
+                content_sha256=document["content_sha256"],
+                trade_id=trade_id or f"new {position}",
+                document_id=document["document_id"],
+                seq=seq,
+                confirmed_seq=(confirmed_seq or _LAST_PLACE) if is_confirmed else None,
+                same_as=frozenset(same.get(trade_id or "", ())),
+                distinct_from=frozenset(distinct.get(trade_id or "", ())),
+            )
         )
-        for position, (trade, trade_id) in enumerate(zip(trades, ids, strict=True))
-    ]
+    return entries
 
 
 def _read_trades(outcome: DocumentOutcome) -> list[Trade]:

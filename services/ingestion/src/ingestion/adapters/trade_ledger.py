@@ -22,7 +22,7 @@ _LOCK_LEDGER = "select pg_advisory_xact_lock(hashtextextended('ingestion.trade:'
 # `updated_at` is by the clock, under that lock: whoever asks for what changed since the last change that it knows
 # misses nothing. By `now()` a transaction that began sooner and ended later would write times that were passed already.
 LIST_BY_DOCUMENT = """
-    select trade_id, match_key, fields from ingestion.trade where document_id = $1 order by position
+    select trade_id, match_key, fields, seq, confirmed_seq from ingestion.trade where document_id = $1 order by position
 """
 _DELETE = "delete from ingestion.trade where trade_id = any($1)"
 _IS_SAME_SECURITY = """

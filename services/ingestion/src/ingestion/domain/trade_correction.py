@@ -143,7 +143,8 @@ def _may_differ_by_costs(trade: Trade, settled: Decimal) -> bool:
 def _list_wrong_signs(trade: Trade) -> list[str]:
     wrong = [name for name in _NEVER_NEGATIVE if (amount := getattr(trade, name)) is not None and amount < 0]
     # Where costs are more than what was sold, the rest is paid.
-    is_left_to_pay = trade.direction is Direction.SELL and trade.sum_costs() > (trade.gross_amount or Decimal(0))
+    is_sale = trade.direction is Direction.SELL and trade.gross_amount is not None
+    is_left_to_pay = is_sale and trade.sum_costs() > (trade.gross_amount or Decimal(0))
     if trade.settled_amount is not None and trade.settled_amount < 0 and not is_left_to_pay:
         wrong.append("settled_amount")
     return wrong

@@ -25,13 +25,19 @@ _HYPHENS = {"\u00ad": "-", "\u2010": "-", "\u2011": "-"}
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """`top` and `bottom` count points downwards from the top of the page."""
+    """`top` and `bottom` count points downwards from the top of the page.
+
+    `continues_glyph`: one glyph is drawn for this letter and the one before it (the second `f` of a ligature).
+    `follows_blank`: the text has a blank in front of it, however narrow it looks.
+    """
 
     left: float
     right: float
     top: float
     bottom: float
     text: str
+    continues_glyph: bool = False
+    follows_blank: bool = False
 
     @property
     def height(self) -> float:
@@ -67,6 +73,8 @@ class _Drawn:
     text: str
     source: int
     ink: Box
+    continues_glyph: bool = False
+    follows_blank: bool = False
 
 
 def find_quarter_turns(page: pypdfium2.PdfPage) -> int:
@@ -135,13 +143,17 @@ class _LetterReader:
         self._matrix_out, self._loose_out = ctypes.byref(self._matrix), ctypes.byref(self._loose)
         self._edges_out = tuple(map(ctypes.byref, self._edges))
         self._origin_out = tuple(map(ctypes.byref, self._origin))
+        self._before: _Drawn | None = None
+        self._blank: tuple[float, float] | None = None  # where one begins, behind the letter before
 
     def read_letter(self, index: int) -> _Drawn | str | None:
         """None for what is no letter: blanks come back as gaps."""
         code = pdfium.FPDFText_GetUnicode(self._text, index)
         character = _HYPHENS.get(chr(code), chr(code))
         if character.isspace() or pdfium.FPDFText_IsHyphen(self._text, index) == 1:
-            # A hyphen that pdfium adds at a line's end is none of the writer's.
+            # A hyphen that pdfium adds at a line's end is none of the writer's, and so are blanks that it adds.
+            if pdfium.FPDFText_IsGenerated(self._text, index) == 0:
+                self._blank = self._find_origin(index)
             return None
         if not character.isprintable():
             return _LOST
@@ -153,7 +165,21 @@ class _LetterReader:
         ink = self._find_ink(index)
         box = ink if quarter is None else self._find_box(index, quarter, size, ink)
         source = get_address(pdfium.FPDFText_GetTextObject(self._text, index))
-        return _Drawn(quarter, box, character, source, ink if ink[0] < ink[2] and ink[1] < ink[3] else box)
+        if ink[0] >= ink[2] or ink[1] >= ink[3]:
+            ink = box
+        # pdfium gives all letters of one glyph its box, and leaves out what one text draws twice at one place.
+        before = self._before
+        continues_glyph = before is not None and before.ink == ink and before.source == source != 0
+        follows_blank = self._blank is not None and _begins_behind(self._blank, box, quarter, size)
+        self._blank = None
+        self._before = _Drawn(quarter, box, character, source, ink, continues_glyph, follows_blank)
+        return self._before
+
+    def _find_origin(self, index: int) -> tuple[float, float] | None:
+        if not pdfium.FPDFText_GetCharOrigin(self._text, index, *self._origin_out):
+            return None
+        x, y = self._origin
+        return x.value, y.value
 
     def _find_ink(self, index: int) -> Box:
         left, right, bottom, top = self._edges
@@ -172,9 +198,10 @@ class _LetterReader:
             pdfium.FPDFText_GetLooseCharBox(self._text, index, self._loose_out)
             if abs(loose.top - top) > _NONE or abs(loose.bottom - bottom) > _NONE:
                 return loose.left, loose.bottom, loose.right, loose.top
-        if not size or not pdfium.FPDFText_GetCharOrigin(self._text, index, *self._origin_out):
+        origin = self._find_origin(index) if size else None
+        if origin is None:
             return left, bottom, right, top
-        x, y = (place.value for place in self._origin)
+        x, y = origin
         above, below = _ASCENT * size, _DESCENT * size
         match quarter:
             case 0:
@@ -185,6 +212,22 @@ class _LetterReader:
                 return left, y - above, max(x, right), y + below
             case _:
                 return x - below, bottom, x + above, max(y, top)
+
+
+def _begins_behind(blank: tuple[float, float], box: Box, quarter: int | None, size: float) -> bool:
+    """Whether a letter stands right behind a blank, and not somewhere else on the page."""
+    (x, y), (left, bottom, right, top) = blank, box
+    match quarter:
+        case 0:
+            return 0 < left - x <= size and bottom <= y <= top
+        case 1:
+            return 0 < bottom - y <= size and left <= x <= right
+        case 2:
+            return 0 < x - right <= size and bottom <= y <= top
+        case 3:
+            return 0 < y - top <= size and left <= x <= right
+        case _:
+            return False
 
 
 def _find_quarter(right: float, up: float) -> int | None:
@@ -263,10 +306,11 @@ def _turn_upright(letter: _Drawn, page: _ShownPage) -> Letter:
     bottom, top = bottom - page.bottom, top - page.bottom
     match letter.quarter:
         case 0:
-            return Letter(left, right, page.height - top, page.height - bottom, letter.text)
+            place = left, right, page.height - top, page.height - bottom
         case 1:
-            return Letter(bottom, top, left, right, letter.text)
+            place = bottom, top, left, right
         case 2:
-            return Letter(page.width - right, page.width - left, bottom, top, letter.text)
+            place = page.width - right, page.width - left, bottom, top
         case _:
-            return Letter(page.height - top, page.height - bottom, page.width - right, page.width - left, letter.text)
+            place = page.height - top, page.height - bottom, page.width - right, page.width - left
+    return Letter(*place, letter.text, letter.continues_glyph, letter.follows_blank)

@@ -16,6 +16,7 @@ MAX_ROWS = 2000  # no page has as many lines of text
 
 # In heights of the letters beside it: less is a letter's own distance, more than the second parts two cells.
 _BLANK = 0.12
+_WRITTEN_BLANK = 0.02  # where the text has one: a letter that leans over it leaves little of it
 _GAP = 0.9
 _NEAR = 0.3  # of the height: how far two letters of one line may stand apart
 _SHIFT = 0.3  # of the width: the same letter again so near is the same letter, drawn twice
@@ -134,13 +135,16 @@ def _part_small_print(letters: Sequence[Letter]) -> list[Sequence[Letter]]:
 
 
 def _drop_repeats(letters: Sequence[Letter]) -> list[Letter]:
-    """Bold and shadows are made by drawing a letter again, a little beside itself."""
+    """Bold and shadows are made by drawing a letter again, a little beside itself. The letters of one glyph stand at
+    one place too, and were not drawn again."""
     kept: list[Letter] = []
+    is_repeat = False
     for letter in letters:
-        is_repeat = any(
-            before.text == letter.text and letter.left - before.left < _SHIFT * (before.right - before.left)
-            for before in kept[-3:]
-        )
+        if not letter.continues_glyph:
+            is_repeat = any(
+                before.text == letter.text and letter.left - before.left < _SHIFT * (before.right - before.left)
+                for before in kept[-3:]
+            )
         if not is_repeat:
             kept.append(letter)
     return kept
@@ -175,6 +179,7 @@ def _split_cells(letters: Sequence[Letter]) -> Iterator[TextCell]:
             yield TextCell("".join(text), start, end)
             text, start = [letter.text], letter.left
         else:
-            text += [" ", letter.text] if gap > _BLANK else [letter.text]
+            is_parted = gap > (_WRITTEN_BLANK if letter.follows_blank else _BLANK)
+            text += [" ", letter.text] if is_parted else [letter.text]
         end, before = max(end, letter.right), letter
     yield TextCell("".join(text), start, end)

@@ -88,6 +88,36 @@ async def test_a_cancellation_whose_trade_came_later_no_longer_says_that_it_was_
     assert not await reasons.settle_some()
 
 
+async def test_the_first_of_two_cancellations_of_a_trade_keeps_its_place_when_it_is_judged_again(
+    site: Ingestion,
+) -> None:
+    """Judged as the last one, it would mean another trade, and be judged so for ever."""
+    reasons, storno = open_reasons(site), []
+    for number in ("STORNO-1", "STORNO-2"):
+        taking = replace(NOTE, reference=number, is_cancellation=True)
+        storno.append(await finish(site, number, outcome_of(taking, status=ResultStatus.NEEDS_REVIEW)))
+    await finish(site, "note", outcome_of(NOTE))
+    assert await reasons.settle_some()
+    assert not await reasons.settle_some()
+    assert [(await describe(site, document))[1] for document in storno] == [
+        "trade_cancelled",
+        "cancelled_trade_not_found",
+    ]
+
+
+async def test_a_reason_that_stands_under_the_lock_of_the_ledger_ends_the_round(
+    site: Ingestion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or the workers would judge the same document again at once, and for ever."""
+    await finish(site, "correction", take_back("R-1001"))
+
+    async def seem_obsolete(*_values: Any) -> bool:
+        return True
+
+    monkeypatch.setattr("ingestion.adapters.ledger_reasons.is_reason_obsolete", seem_obsolete)
+    assert not await open_reasons(site).settle_some()
+
+
 async def test_notes_count_once_the_statement_that_may_sum_them_up_was_rejected(site: Ingestion) -> None:
     whole = replace(outcome_of(replace(NOTE, reference=None)), document_type=ACTIVITY_STATEMENT)
     statement, reasons = await finish(site, "statement", whole), open_reasons(site)

@@ -6,13 +6,14 @@ from typing import Any
 
 import asyncpg
 import pytest
-from ingestion_site import Ingestion
+from ingestion_site import SCHEMA, Ingestion
 from stated_trades import NOTE, finish, outcome_of
 
 from ingestion.adapters import similar_trades
 from ingestion.adapters.similar_trades import FOLDED_REFERENCE
 from ingestion.domain.trade import read_stored_trade
 from ingestion.domain.trade_matching import compact_text
+from mailroom_common.migrations import bundled_migrations
 
 pytestmark = pytest.mark.stack
 
@@ -54,8 +55,17 @@ async def test_a_decision_of_an_earlier_release_marks_the_trades_that_it_names(s
         first["trade_id"],
         second["trade_id"],
     )
-    marked = await site.pool.fetch("select trade_id from ingestion.trade where is_decided order by seq")
-    assert [row["trade_id"] for row in marked] == [first["trade_id"], second["trade_id"]]
+    assert await list_marked(site) == [first["trade_id"], second["trade_id"]]
+    # As it was written while there was no trigger.
+    await site.pool.execute("update ingestion.trade set is_decided = false")
+    (catch_up,) = (one for one in bundled_migrations(SCHEMA) if one.name == "0040_decided_meanwhile")
+    await site.pool.execute(catch_up.sql)
+    assert await list_marked(site) == [first["trade_id"], second["trade_id"]]
+
+
+async def list_marked(site: Ingestion) -> list[str]:
+    rows = await site.pool.fetch("select trade_id from ingestion.trade where is_decided order by seq")
+    return [row["trade_id"] for row in rows]
 
 
 async def test_many_similar_trades_are_read_beside_the_loop_that_renews_leases(

@@ -217,6 +217,7 @@ def test_a_slip_in_what_is_multiplied_completes_no_note(changed: dict[str, Any])
         ({"price": Decimal("-20.5")}, "slip"),
         ({"gross_amount": Decimal(-205), "settled_amount": Decimal("-200.05")}, "slip"),
         ({"direction": Direction.SELL, "fees": Decimal(206), "settled_amount": Decimal(-1)}, None),
+        ({"direction": Direction.SELL, "gross_amount": None, "settled_amount": Decimal("-200.05")}, "slip"),
         ({"settled_amount": Decimal(2099)}, "slip"),
     ],
 )

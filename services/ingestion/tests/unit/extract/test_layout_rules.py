@@ -290,7 +290,12 @@ def test_rules_look_at_a_bounded_part_of_a_page_of_any_length() -> None:
     looked_at = limit_lines(hostile)
     assert len(looked_at) == 1500
     assert max(len(line.text) for line in looked_at) <= 300
-    assert read_invoice(hostile).invoice.total_gross is None
+
+
+@pytest.mark.parametrize(("lines", "total"), [(1400, Decimal("300.00")), (1500, None)])
+def test_what_stands_beyond_the_bound_is_not_read(lines: int, total: Decimal | None) -> None:
+    rows = ["Northwind Ltd", "Invoice 77", *["w"] * lines, "Total: EUR 300.00"]
+    assert read_invoice(Transcript.from_rows(rows)).invoice.total_gross == total
 
 
 @pytest.mark.parametrize("total", ["Total: GBP 300.00", "Total 300.00", "Total: 300.00 GBP", "TOTAL £300.00"])

@@ -80,8 +80,26 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
         ),
     ),
     (
+        Label.ACCOUNT,
+        (
+            r"(?:(?:brokerage|custody|trading|client|investment|securities)\s+)?account(?:\s*/\s*custody\s+account)?\s*(?:number|no\.?|nr\.?|id|#)|(?:client\s+)?a/c\s*(?:number|no\.?|#)|client\s+(?:number|id|ref(?:erence)?)|portfolio\s+(?:number|no\.?)",
+            r"(?:brokerage|custody|trading|client|investment|securities)\s+account(?=\W{1,3}[a-z]{0,4}-?\d)|account(?=\s?:\W{0,3}[a-z]{0,3}-?\d)|(?:wertpapier)?depot(?=\W{1,3}\d{4,12}(?![\w/.-]))",
+            r"(?:wertpapier)?depot(?=\W{1,3}(?:[a-z]\s)?(?!\d{1,2}\.\d{1,2}\.)\d[\d .-]{3,30}(?![\w/]))",
+            r"(?:krypto|wallet|wertpapier|anlage)-?konto(?=\W{1,3}[a-z]{0,4}-?\d)",
+            r"(?:cuenta|conta|compte|conto)\s+(?:de\s+|di\s+|d['’])?(?:valores|participaciones|t[íi]tulos|titoli|titres)(?=\W{1,3}(?:n\W{1,3})?\d)|(?:dossier|deposito|conto)\s+titoli\s+n\.?[°º]?",
+            r"(?:conta|cuenta|compte|conto)\s+n\.?\s?[°º]|compte[-\s]titres\s+ordinaire(?:\s+n[°º])?",
+            r"(?:wertpapier)?depot-?\s?(?:nummer|nr\.?|konto(?:-?nr\.?)?)|konto-?\s?(?:nummer|nr\.?)|kunden-?\s?(?:nummer|nr\.?)",
+            r"(?:num[ée]ro\s+(?:de\s+)?|n[°º]\s*(?:de\s+)?)(?:compte|client|dossier)(?:[-\s]titres)?|compte[-\s]titres(?:\s+n[°º])?",
+            r"(?:n[úu]mero\s+(?:de\s+|da\s+)?|n[°º]\s*(?:de\s+|da\s+)?)(?:cuenta|contrato|conta|cliente)|(?:numero\s+(?:di\s+)?|n[°º]\s*)?(?:dossier\s+titoli|conto\s+(?:titoli|n\.?)|deposito\s+titoli)|(?:effecten)?rekening\s?(?:nummer)?|depotnr\.?",
+            r"(?:dep[åa]|depot|konto|v[æa]rdipapirkonto|vp-?konto)\s?(?:nummer|nr\.?)|kund(?:e|nummer|nr|enr)?\s?(?:nummer|nr\.?)|(?:numer|nr)\s+(?:rachunku|konta)(?:\s+(?:inwestycyjnego|papier[óo]w\s+warto[śs]ciowych|maklerskiego))?|(?:[čc][íi]slo|[čc]\.)\s+(?:[úu][čc]tu|smlouvy|majetkov[ée]ho\s+[úu][čc]tu)",
+        ),
+    ),
+    (
         Label.REFERENCE,
         (
+            r"(?:auftrag|ausf[üu]hrung)(?=\W{1,3}(?=[a-z\d]{0,8}\d)[a-z\d]{2,12}-[a-z\d]{2,12}(?![\w.-]))|(?:unsere|ihre)\s+referenz|contract\s+note(?=\s?:\s?[a-z]{0,3}\d)|contract\s+note\s+no\.?|confirmation\s+no\.?|confirm\s+no\.?",
+            r"num[ée]ro\s+(?:de\s+|du\s+|d['’])(?:bordereau|avis|op[ée]r[ée])|n\.?[°º]\s*(?:de\s+(?:la\s+)?|da\s+|do\s+|d['’])?(?:operaci[óo]n|opera[çc][ãa]o|documento|bordereau|nota|avis)",
+            r"nota\s?(?:nr\.?|nummer)|ordre\s?(?:nr\.?|nummer)|(?:numer|nr)\s+(?:zlecenia|transakcji|potwierdzenia|umowy)|(?:[čc][íi]slo|[čc]\.)\s+(?:pokynu|obchodu|transakce|objedn[áa]vky)|fondsnota\s?nr\.?|avr[äa]kningsnota\s?(?:nr\.?|nummer)",
             r"(?:auftrags|order|gesch[äa]fts|abrechnungs|transaktions|referenz|beleg|ausf[üu]hrungs|rechnungs)-?\s?(?:nummer|nr\.?|id)|auftrag\s+nr\.?",
             r"(?:handels|auftrags|order|gesch[äa]fts|transaktions|ausf[üu]hrungs)-?referenz|transaktion(?=\W{1,4}\d{5,12}(?:-\d{1,6})?(?:\s|$))",
             r"(?:order|trade|transaction|contract|deal|bargain|confirmation|execution)\s+(?:reference|ref\.?|no\.?|number|id|#)|our\s+ref(?:erence)?|reference(?:\s+(?:no\.?|number))?",
@@ -95,17 +113,6 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
         (
             r"(?:account|portfolio|registered)\s+(?:name|holder|owner)|client\s+name|(?:depot|konto)inhaber(?:in)?",
             r"titulaire(?:\s+du\s+compte)?|titular(?:\s+(?:de\s+la\s+cuenta|da\s+conta))?|intestatari[oa]|rekeninghouder|kontohaver",
-        ),
-    ),
-    (
-        Label.ACCOUNT,
-        (
-            r"(?:(?:brokerage|custody|trading|client|investment)\s+)?account(?:\s*/\s*custody\s+account)?\s*(?:number|no\.?|nr\.?|id|#)|client\s+(?:number|id|ref(?:erence)?)|portfolio\s+(?:number|no\.?)",
-            r"(?:brokerage|custody|trading|client|investment|securities)\s+account(?=\W{1,3}[a-z]{0,4}-?\d)|(?:wertpapier)?depot(?=\W{1,3}\d{4,12}(?![\w/.-]))",
-            r"(?:conta|cuenta|compte|conto)\s+n\.?\s?[°º]|compte[-\s]titres\s+ordinaire(?:\s+n[°º])?",
-            r"(?:wertpapier)?depot-?\s?(?:nummer|nr\.?|konto(?:-?nr\.?)?)|konto-?\s?(?:nummer|nr\.?)|kunden-?\s?(?:nummer|nr\.?)",
-            r"(?:num[ée]ro\s+(?:de\s+)?|n[°º]\s*(?:de\s+)?)(?:compte|client|dossier)(?:[-\s]titres)?|compte[-\s]titres(?:\s+n[°º])?",
-            r"(?:n[úu]mero\s+(?:de\s+|da\s+)?|n[°º]\s*(?:de\s+|da\s+)?)(?:cuenta|contrato|conta|cliente)|(?:numero\s+(?:di\s+)?|n[°º]\s*)?(?:dossier\s+titoli|conto\s+(?:titoli|n\.?)|deposito\s+titoli)|(?:effecten)?rekening\s?(?:nummer)?|depotnr\.?",
         ),
     ),
     (

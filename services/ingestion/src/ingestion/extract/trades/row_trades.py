@@ -30,6 +30,7 @@ from ingestion.extract.trades.section_words import find_currency
 from ingestion.extract.trades.sections import list_lines_without_trades
 from ingestion.extract.trades.security import ISIN, find_isin, list_isins
 from ingestion.extract.trades.side_and_dates import find_direction, is_cancellation
+from ingestion.extract.trades.symbols import is_symbol
 from ingestion.extract.trades.table_sides import TradeSide, find_sides
 from ingestion.extract.trades.trade import SharedFacts, TradeReading
 
@@ -262,9 +263,10 @@ def _goes_on_with_money(row: ProductRow) -> bool:
 
 
 def _find_row_ticker(row: ProductRow) -> str | None:
-    """The symbol that a row begins with; a currency is none."""
+    """The symbol that a row begins with; a currency is none, nor is the side or another word of a note."""
     match = _SYMBOL.match(row.line.text)
-    return match[1] if match is not None and match[1] not in CURRENCIES else None
+    is_one = match is not None and match[1] not in CURRENCIES and is_symbol(match[1])
+    return match[1] if match is not None and is_one else None
 
 
 def _find_section_currency(row: ProductRow, lines: Sequence[ReadLine]) -> str | None:

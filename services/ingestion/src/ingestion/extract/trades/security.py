@@ -1,4 +1,4 @@
-"""What was traded, by its numbers, its symbol and its name; and the numbers of orders and accounts."""
+"""What was traded, by its numbers and its name; and the numbers of orders and accounts."""
 
 import re
 from collections import Counter
@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from stdnum import isin as stdnum_isin
 
-from ingestion.extract import kind_words, values
+from ingestion.extract import kind_words
 from ingestion.extract.trades import labels
+from ingestion.extract.trades.grouped_numbers import read_grouped_number
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import LabelPlace, ReadLine, get_text_behind, list_places, list_words_behind
 from ingestion.extract.trades.name_cells import clean_name
@@ -139,79 +140,6 @@ _AT_END = re.compile(r"[^\W\d_]{2}.{0,80}\s((?=[A-Z0-9]*\d)[A-Z0-9]{6})\s*$")
 _PAIR = re.compile(r"\b[A-Z]{2}[A-Z0-9]{9}\d\s?/\s?((?=[A-Z]*\d)[A-Z0-9]{6})(?!\w)")
 
 
-_TICKER = re.compile(r"\W{0,3}([A-Z][A-Z0-9]{0,6})(?=\s)")
-
-
-def find_ticker(lines: Sequence[ReadLine], *, has_ticker_column: bool) -> str | None:
-    places = list(list_places(lines, Label.TICKER))
-    has_isin = bool(list_isins(lines))
-    for line, place in places:
-        is_in_brackets = line.text[place.end : place.end + 1] == ")"  # `Name (symbol)`: there it stands as well
-        if not is_in_brackets and (match := _SYMBOL_BEHIND.match(list_words_behind(line, place))):
-            return match[0]
-    if has_ticker_column and not has_isin:
-        for line in lines:
-            anchor = None if labels.WE_CONFIRM.search(line.text) else labels.ANCHOR.match(line.text)
-            if (
-                anchor
-                and (symbol := _TICKER.match(line.text[anchor.end() :]))
-                and not labels.DIRECTION.fullmatch(symbol[1])
-            ):
-                return symbol[1]
-    if (below := _find_ticker_in_table(lines, places)) is not None:
-        return below
-    if places or not has_isin:
-        # A word in brackets that is explained is an abbreviation: `Deferred sales charge (DSC): …`.
-        inside = (_IN_BRACKETS.search(line.text) for line in lines if len(line.text) < 100)
-        symbols = {match[1] for match in inside if match} - _NO_TICKERS
-        if len(symbols) == 1:
-            return symbols.pop()
-    return None if has_isin else _find_ticker_by_name(lines)
-
-
-def _find_ticker_in_table(lines: Sequence[ReadLine], places: Sequence[tuple[ReadLine, LabelPlace]]) -> str | None:
-    """Below its head, where all heads in front of it are of one word below: `Quantity  Code  Price`."""
-    for line, place in places:
-        fronts = [other for other in line.labels if other.start < place.start]
-        is_head = not line.numbers and len(line.labels) >= _MIN_HEADS
-        if not is_head or any(front.label not in _OF_ONE_WORD for front in fronts):
-            continue
-        position = line.index - lines[0].index
-        for row in lines[position + 1 : position + 1 + _ROWS_BELOW_HEAD]:
-            words = row.text.split()
-            if row.numbers and len(words) > len(fronts) and _SYMBOL_ALONE.fullmatch(words[len(fronts)]):
-                return words[len(fronts)]
-    return None
-
-
-def _find_ticker_by_name(lines: Sequence[ReadLine]) -> str | None:
-    """Instead of a name, or alone in the line below it."""
-    for line, place in list_places(lines, Label.NAME):
-        words = list_words_behind(line, place)
-        if re.fullmatch(r"[A-Z]{2,6}", words):
-            return words
-        below = lines[line.index - lines[0].index + 1 :][:1]
-        if place.start == 0 and words and below and re.fullmatch(r"[A-Z]{3,5}", below[0].text.strip()):
-            return below[0].text.strip()
-    return None
-
-
-_SYMBOL_BEHIND = re.compile(r"[A-Z][A-Z0-9]{0,6}(?=$|[\s.):])")
-_SYMBOL_ALONE = re.compile(r"[A-Z][A-Z0-9]{0,5}(?:\.[A-Z]{1,3})?")
-# A letter in brackets is a class of shares.
-_IN_BRACKETS = re.compile(r"(?<!%)(?<!%\s)\(([A-Z]{2,5})\)(?!\s*[:=])")
-_OF_ONE_WORD = frozenset({Label.QUANTITY, Label.DIRECTION, Label.ISIN})
-_MIN_HEADS = 3
-_ROWS_BELOW_HEAD = 2
-_NO_TICKERS = frozenset(
-    {
-        *("ISIN", "WKN", "BIC", "IBAN", "UTC", "GMT", "CET", "CEST", "XETRA", "NYSE", "LSE", "OTC", "MTF"),
-        *("FCA", "FSA", "SEC", "SIPC", "FINRA", "AMF", "LUX", "ACC", "DIST", "DIS", "INC", "CAP", "UK", "US", "USA"),
-        *values.CURRENCY_CODES,
-    }
-)
-
-
 def find_name(lines: Sequence[ReadLine], row: ReadLine | None = None) -> str | None:
     """Behind its label, else where a line says what was bought, else in front of the security's numbers, else in front
     of the trade's numbers, in their row."""
@@ -279,9 +207,10 @@ _SAID_NAME = re.compile(
 )
 
 
-REFERENCE = re.compile(r"(?:[A-Z]{1,3}\s)?(?=[\w./-]*\d)[\w./-]{3,40}")
-# Its blanks are none of the number: one note has `4471 0029 18` and the next one `4471002918`.
-_ACCOUNT = re.compile(r"(?=[\w./-]*\d)[\w./-]{2,40}(?:[ ]\d{1,7}(?![\w.,/:-])){0,8}(?:[ ][A-Z](?![\w.,/:-]))?")
+_REFERENCE = re.compile(r"(?:[A-Z]{1,3}\s)?(?=[\w./-]*\d)(?:[\w./-]{3,40}|\d\d(?= \d))")
+# `Y 1044.8810.2100`, `YP/ 0099214`: letters of the bank in front of it.
+_ACCOUNT = re.compile(r"(?:(?!NR|NO|ID|N )[A-Z]{1,2}/? )?(?=[\w./-]*\d)[\w./-]{2,40}")
+_BEFORE_NUMBER = re.compile(r"[ \t:#.()]*(?:n(?:\.?[°º]|\.?o|r|um|\.)\.?:?[ \t]+)?", re.IGNORECASE)
 
 
 _UUID = re.compile(r"(?<![\w-])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![\w-])")
@@ -304,14 +233,15 @@ def find_reference(lines: Sequence[ReadLine]) -> str | None:
 def _find_reference_behind(lines: Sequence[ReadLine]) -> str | None:
     """`Geschäfts-Nr.` may be the customer's: last of all, and not where the note says whose it is."""
     customers = {
-        re.sub(r"\W", "", match[1]) for line in lines for match in _CUSTOMER_NUMBER.finditer(line.text[:_MAX_CUSTOMER])
+        re.sub(r"\W", "", read_grouped_number(line.text, first) or first[0])
+        for line in lines
+        for match in _CUSTOMER_NUMBER.finditer(line.text[:_MAX_CUSTOMER])
+        if (first := _REFERENCE.match(line.text, match.start(1))) is not None
     }
     weak: str | None = None
     for line, place in list_places(lines, Label.REFERENCE):
-        words = list_words_behind(line, place)
-        if (match := REFERENCE.match(words) or _LETTERS_OF_ORDER.match(words)) is None:
+        if (reference := _read_number_behind(line, place, _REFERENCE)) is None:
             continue
-        reference = match[0].rstrip(".")
         if _OF_BUSINESS.match(line.text, place.start) is None:
             return reference
         if re.sub(r"\W", "", reference) not in customers:
@@ -334,6 +264,7 @@ _OF_BUSINESS = re.compile(r"gesch[äa]fts", re.IGNORECASE)
 # Letters in both sizes, as no word has them: `kwPaRmuHoTzLeQb`.
 _LETTERS_OF_ORDER = re.compile(r"(?=[A-Za-z]*[a-z][A-Z][A-Za-z]*[a-z][A-Z])[A-Za-z]{10,40}(?![\w-])")
 _HEAD_OF_REFERENCE = re.compile(r"\bref(?:\.|erence|erentie|erencia|er[êe]ncia|erenz)?\s+isin\b", re.IGNORECASE)
+_ROWS_BELOW_HEAD = 2
 _REFERENCE_BEFORE_ISIN = re.compile(r"(?<!\S)((?=[A-Z]*\d)[A-Z0-9]{6,30})\s+([A-Z]{2}[A-Z0-9]{9}\d)(?!\S)")
 _MAX_CUSTOMER = 200  # letters of a line in which a customer's number is looked for
 _CUSTOMER_NUMBER = re.compile(
@@ -351,12 +282,25 @@ def find_words(lines: Sequence[ReadLine], label: Label, pattern: re.Pattern[str]
 
 
 def find_account(lines: Sequence[ReadLine]) -> str | None:
-    """Of one cell: what stands beside it is another number."""
+    """Of one cell: what stands beside it is another number. Its blanks are none of the number: one note has
+    `4471 0029 18` and the next one `4471002918`."""
     for line, place in list_places(lines, Label.ACCOUNT):
-        cell = line.text[place.end :].lstrip(" \t:#.").partition("\t")[0]
-        if (match := _ACCOUNT.match(cell)) is not None and len(match[0]) >= _MIN_ACCOUNT:
-            return match[0].replace(" ", "").rstrip(".")
+        number = _read_number_behind(line, place, _ACCOUNT)
+        if number is not None and len(number) >= _MIN_ACCOUNT:
+            return number.replace(" ", "")
     return None
+
+
+def _read_number_behind(line: ReadLine, place: LabelPlace, pattern: re.Pattern[str]) -> str | None:
+    before = _BEFORE_NUMBER.match(line.text, place.end)
+    start = before.end() if before is not None else place.end
+    end = place.end + len(get_text_behind(line, place))
+    first = pattern.match(line.text, start, end)
+    if first is None:
+        letters = _LETTERS_OF_ORDER.match(line.text, start, end) if pattern is _REFERENCE else None
+        return letters[0].rstrip(".") if letters is not None else None
+    number = read_grouped_number(line.text, first)
+    return number.rstrip(".") if number is not None else None
 
 
 _MIN_ACCOUNT = 3

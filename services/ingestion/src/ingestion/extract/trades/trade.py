@@ -16,7 +16,7 @@ from ingestion.extract.trades.lines import ReadLine
 from ingestion.extract.trades.numbers import Number
 from ingestion.extract.trades.products import PENNY, Product, build_product, find_product
 from ingestion.extract.trades.rows import ProductRow, drop_total, find_product_rows
-from ingestion.extract.trades.security import find_isin, find_name, find_reference, find_ticker, find_wkn
+from ingestion.extract.trades.security import find_isin, find_name, find_reference, find_wkn, list_isins
 from ingestion.extract.trades.settlement import Settlement, find_settlement, find_single, list_currencies
 from ingestion.extract.trades.side_and_dates import (
     find_direction,
@@ -27,6 +27,7 @@ from ingestion.extract.trades.side_and_dates import (
     infer_direction,
     is_cancellation,
 )
+from ingestion.extract.trades.symbols import find_ticker
 from ingestion.extract.trades.taken_back import find_note_taken_back, find_replaced_note
 
 _MAX_GROSS = 4  # amounts that may be the gross one
@@ -107,7 +108,7 @@ def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
         price=_get_price(product, lines) if product else next((n.value for n in candidates.prices), None),
         isin=find_isin(lines),
         wkn=find_wkn(lines),
-        ticker=find_ticker(lines, has_ticker_column=shared.has_ticker_column),
+        ticker=find_ticker(lines, has_ticker_column=shared.has_ticker_column, has_isin=bool(list_isins(lines))),
         security_name=find_name(lines, _find_row(lines, product)),
         reference=named or find_reference(lines),
         account=shared.account,

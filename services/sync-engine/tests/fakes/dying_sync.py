@@ -1,12 +1,8 @@
-"""A sync run in a process of its own that kills itself, without a word, at the point it was given.
-
-Run as: sync_child.py DATABASE_URL BLOB_FOLDER DOC_SOURCE_ID PROVIDER STOP_AT
-"""
+"""A sync run that kills its process, without a word, at the point it was given."""
 
 import asyncio
 import os
 import signal
-import sys
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -110,7 +106,11 @@ class DyingBlobs:
         return stored
 
 
-async def main(database_url: str, blobs: str, doc_source_id: str, provider: str, stop_at: str) -> None:
+def run_and_die(database_url: str, blobs: Path, doc_source_id: str, provider: str, stop_at: str) -> None:
+    asyncio.run(_run(database_url, blobs, doc_source_id, provider, stop_at))
+
+
+async def _run(database_url: str, blobs: Path, doc_source_id: str, provider: str, stop_at: str) -> None:
     source = doc_source(provider, doc_source_id=doc_source_id)
     countdown = Countdown(stop_at)
     mailbox = crash_mailbox(source.provider)
@@ -119,7 +119,7 @@ async def main(database_url: str, blobs: str, doc_source_id: str, provider: str,
         countdown.passes("after_fetch")
 
     mailbox.meanwhile["open_part"] = passes_fetch
-    async with open_engine(database_url, Path(blobs), source, mailbox) as engine:
+    async with open_engine(database_url, blobs, source, mailbox) as engine:
         run = RunSync(
             providers={source.provider: mailbox},
             repositories=replace(
@@ -136,7 +136,3 @@ async def main(database_url: str, blobs: str, doc_source_id: str, provider: str,
         outcome: RunOutcome | None = None
         while outcome is None or isinstance(outcome, RunUnfinished):
             outcome = await run.sync_mailbox(source, reasons=frozenset({SyncReason.CONNECT}))
-
-
-if __name__ == "__main__":
-    asyncio.run(main(*sys.argv[1:]))

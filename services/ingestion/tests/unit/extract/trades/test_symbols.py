@@ -1,0 +1,75 @@
+"""The symbol of what was traded, and words in brackets and columns that are none."""
+
+import pytest
+from note_texts import ENGLISH, read, read_only
+
+WITHOUT_ISIN = ENGLISH.replace("ISIN: DE0008404005\n", "")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "*Industry fee: SEC fee $1.05, FINRA trading activity fee (TAF) $0.04",
+        "FINRA trading activity (XAF)  €0.00",
+        "Options regulatory charge (OCC)",
+        "Financial transaction tax (FIT)  €0.00",
+        "Taxe sur opérations (TXB)  0,12 %  0.00",
+        "Markets in Financial Instruments Directive (MIFD)",
+        "The shares are held in an individual account (IVA) for you",
+        "Individual Savings Account (SVA)",
+        "Execution venue: London off book (XOFF)",
+        "Held at the central depository (CREST)",
+    ],
+)
+def test_an_abbreviation_of_a_fee_a_tax_a_law_or_a_sentence_is_no_symbol(line: str) -> None:
+    (found,) = read(WITHOUT_ISIN + line).trades
+    assert (found.trade.ticker, found.confidence < 0.9) == (None, True)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Security  ROYAL BANK OF CANADA (RYX) - TSX",
+        "Instrument: PKO BP SA (RYX)",
+        "Bitcoin (RYX)  10 units  €20.50  €205.00",
+        "You bought 10 Royal Bank (RYX) at €20.50",
+        "You bought\nRoyal Bank of Canada (RYX)",
+    ],
+)
+def test_a_word_in_brackets_behind_the_name_of_what_was_traded_is_its_symbol(line: str) -> None:
+    text = WITHOUT_ISIN.replace("Investment name: Allianz SE", line).replace("You have PURCHASED\n", "")
+    assert read_only(text)["ticker"] == "RYX"
+
+
+SOLD = """
+Trade Confirmation
+Sold
+Security Description       {head}            Trade Date  Settlement Date  Type of Account
+APPLE INC                  {symbol}          05/17/2024  05/21/2024       Cash
+COMMON STOCK               037833100
+Quantity  Price      Principal   Commission  Total Amount
+220       $172.1850  $37,880.70  $1.09       $37,879.61
+"""
+
+
+@pytest.mark.parametrize(
+    ("head", "symbol"), [("Symbol/CUSIP", "AAPL"), ("Ticker", "AAPL"), ("Symbol", "BRK.B"), ("Stock Code", "00700")]
+)
+def test_a_symbol_stands_in_the_column_of_its_head(head: str, symbol: str) -> None:
+    assert read_only(SOLD.format(head=head, symbol=symbol))["ticker"] == symbol
+
+
+def test_digits_are_a_symbol_only_where_their_head_is_a_code() -> None:
+    assert read_only(SOLD.format(head="Symbol/CUSIP", symbol="00700"))["ticker"] is None
+    assert read_only(f"{WITHOUT_ISIN}Stock code: 00700")["ticker"] == "00700"
+    assert read_only(f"{WITHOUT_ISIN}Symbol: 00700")["ticker"] is None
+
+
+@pytest.mark.parametrize("words", ["Instrument: ETF", "Security: STOCK", "Security: EUR", "Investment: FUND\nSOLD"])
+def test_the_kind_of_a_security_is_no_symbol(words: str) -> None:
+    assert read_only(WITHOUT_ISIN.replace("Investment name: Allianz SE", words))["ticker"] is None
+
+
+def test_a_word_of_the_note_behind_the_side_is_no_symbol_whatever_head_there_is() -> None:
+    text = WITHOUT_ISIN.replace("You have PURCHASED", "Symbol\nBought FOR YOUR ACCOUNT\nPurchase PRICE €20.50")
+    assert read_only(text)["ticker"] is None
