@@ -196,7 +196,8 @@ def _add_labelled(names: _Names, lines: Sequence[TextLine], index: int, number: 
 
 def _is_business(lines: Sequence[TextLine], index: int, name: str) -> bool:
     """Whether a name behind such a label has a legal form, an address or a number: a clerk has none of them."""
-    if labels.COMPANY.search(name):
+    # A heading with a name below it is the seller's; a clerk stands in the label's line.
+    if labels.COMPANY.search(name) or find_cell(lines[index], name) is None:
         return True
     for at in range(index, min(index + _NEAR_LABEL, len(lines))):
         if (cell := find_cell(lines[at], name)) is not None:
