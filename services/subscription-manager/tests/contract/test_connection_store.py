@@ -10,10 +10,10 @@ import asyncpg
 import pytest
 from connection_samples import NOW, TOKEN_TROUBLE, URLS, Clock, make_connection, make_trouble
 from fake_connection_store import FakeConnectionStore
+from migrated_databases import migrate_once
 
 from mailroom_common.events import ClientState, DocSource, Profile, Relist, SourceFilter, SyncReason, SyncRequest
 from mailroom_common.kafka.codec import Codec
-from mailroom_common.migrations import apply_migrations
 from mailroom_common.outbox import Outbox
 from mailroom_common.postgres import open_pool
 from mailroom_common.topics import DOC_SOURCES, SYNC_REQUESTS
@@ -113,12 +113,10 @@ async def store(request: pytest.FixtureRequest) -> AsyncIterator[StoreUnderTest]
         yield StoreUnderTest(FakeConnectionStore())
         return
     url: str = request.getfixturevalue("postgres_url")
-    await apply_migrations(url, {SCHEMA})
+    await migrate_once(url, SCHEMA)
     async with open_pool(url, application_name="test", max_size=6) as pool:
-        await pool.execute(
-            "truncate subscription_manager.doc_source, subscription_manager.doc_source_email, "
-            "subscription_manager.subscription_state, subscription_manager.oauth_request, subscription_manager.outbox"
-        )
+        for table in ("subscription_state", "doc_source_email", "oauth_request", "doc_source", "outbox"):
+            await pool.execute(f"delete from subscription_manager.{table}")  # noqa: S608  # ours
         yield StoreUnderTest(PgConnectionStore(pool, Outbox(SCHEMA, Codec()), Clock()), pool)
 
 

@@ -8,9 +8,9 @@ from uuid import uuid4
 import pytest
 from connection_samples import NOW, Clock, make_connection
 from fake_consents import FakeConsentFlowStore
+from migrated_databases import migrate_once
 
 from mailroom_common.kafka.codec import Codec
-from mailroom_common.migrations import apply_migrations
 from mailroom_common.outbox import Outbox
 from mailroom_common.postgres import open_pool
 from subscription_manager.adapters.connection_store import SCHEMA, PgConnectionStore
@@ -28,12 +28,12 @@ async def flows(request: pytest.FixtureRequest) -> AsyncIterator[ConsentFlowStor
         yield FakeConsentFlowStore()
         return
     url: str = request.getfixturevalue("postgres_url")
-    await apply_migrations(url, {SCHEMA})
+    await migrate_once(url, SCHEMA)
     async with open_pool(url, application_name="test", max_size=6) as pool:
         connections = PgConnectionStore(pool, Outbox(SCHEMA, Codec()), Clock())
         if await connections.find_connection(DOC_SOURCE) is None:
             await connections.add_connection(make_connection())
-        await pool.execute("truncate subscription_manager.oauth_request")
+        await pool.execute("delete from subscription_manager.oauth_request")
         yield PgConsentFlowStore(pool)
 
 

@@ -6,13 +6,16 @@ from decimal import Decimal
 from itertools import combinations
 
 from ingestion.domain.transcript import TextLine
-from ingestion.extract import change_labels, labels
+from ingestion.extract import change_labels, labels, values
 from ingestion.extract.labelled_amounts import list_labelled_amounts, list_labelled_ends, list_row_amounts
+from ingestion.extract.sum_rows import CENT
 from ingestion.extract.unconfirmed_total import list_deductions
 
 _MAX_DEDUCTIONS = 6
 _MAX_CHANGES = 9  # each with each other: 512 sums
 _MAX_ROWS = 60  # below a total
+_LARGEST_CASH_DISCOUNT = 10  # of a hundred
+_DAYS = re.compile(r"\d\s*(?:days?|tage?n?|jours?|d[ií]as?|giorni|gg|dagen|dni|dnů|dage|dagar)\b", re.IGNORECASE)
 _TAKEN = (change_labels.PREPAID, change_labels.CREDITED, change_labels.WITHHELD)
 _NOT_TAKEN = (change_labels.FOR_EARLY_PAYMENT, change_labels.ADDED, change_labels.DISCOUNT, labels.TAX_WORD)
 # `Deposit 30 % on order`, `Rest bei Lieferung`: a plan of payments, of which nobody knows what was paid.
@@ -23,7 +26,9 @@ _PLANNED = (
 )
 _RATE = r"\d\s?%"
 # `Solde de votre facture précédente`: it was due before this invoice.
-_NOT_DUE_NOW = re.compile(rf"^\W*(?:{change_labels.ADDED.pattern})|{_PLANNED}", re.IGNORECASE)
+_NOT_DUE_NOW = re.compile(
+    rf"^\W*(?:{change_labels.ADDED.pattern})|{change_labels.FOR_EARLY_PAYMENT.pattern}|{_PLANNED}", re.IGNORECASE
+)
 _NOT_YET_PAID = re.compile(rf"{_PLANNED}|{_RATE}", re.IGNORECASE)
 
 
@@ -62,9 +67,31 @@ def _is_for_others(page: Sequence[TextLine], amount: Decimal, gross: Decimal | N
         part and gross - abs(part) == amount for part in list_labelled_ends(page, change_labels.FOR_EARLY_PAYMENT)
     ):
         return True
+    if gross is not None and _is_less_by_a_rate(page, amount, gross):
+        return True
     lines = [line for line in page if amount in list_row_amounts(line)]
     patterns = (change_labels.FOR_EARLY_PAYMENT, change_labels.ADDED)
     return bool(lines) and all(any(pattern.search(line.text) for pattern in patterns) for line in lines)
+
+
+def _is_less_by_a_rate(page: Sequence[TextLine], amount: Decimal, gross: Decimal) -> bool:
+    """Whether a percentage that the page takes off for early payment makes the amount: `3 % Skonto, zu zahlen …`."""
+    rates = {
+        rate
+        for line in page
+        if not _is_taken_for_good(line)
+        for rate in values.find_rates(line.text)
+        if 0 < rate <= _LARGEST_CASH_DISCOUNT
+    }
+    return any(abs(gross * (100 - rate) / 100 - amount) <= CENT for rate in rates)
+
+
+def _is_taken_for_good(line: TextLine) -> bool:
+    """Whether a row takes something off whenever the rest is paid: a retention, a discount without a day."""
+    if change_labels.FOR_EARLY_PAYMENT.search(line.text) or _DAYS.search(line.text) or values.find_dates(line.text):
+        return False
+    amounts = list_row_amounts(line)
+    return any(label.search(line.text) for label in _TAKEN) or (bool(amounts) and amounts[-1] < 0)
 
 
 def _find_rest(page: Sequence[TextLine], gross: Decimal) -> Decimal | None:

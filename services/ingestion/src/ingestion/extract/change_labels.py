@@ -43,13 +43,19 @@ ADDED = match_any(
 # ... nobody pays a part, since coins are not that small ...
 ROUNDING = match_any(
     r"\b(?:rundung\w{0,12}|rounding|arrondi|redondeo|arrotondamento|arredondamento|afronding|zaokr\w{3,9})\b",
-    r"\b(?:öres?|øre)?-?\s?(?:avr(?:undning)?|utj(?:ämning)?|afr(?:unding)?)\b",
+    r"\b(?:öres?|øre)?-?\s?(?:avr(?:undn?ing)?|utj(?:ämning)?|afr(?:unding)?)\b",
 )
 # ... it comes on top of what was sold, or is taken off ...
 CHARGE = match_any(
     r"\b(?:carriage|shipping|freight|postage|delivery)\b|\b(?:versand|fracht|transport|verpackungs)(?:kosten|pauschale)?\b|\bporto\b",
     r"\bfrais\s+de\s+(?:port|livraison|transport)\b|\bverzendkosten\b|\bgastos\s+de\s+(?:envío|transporte)\b|\bportes\b",
     r"\bspese\s+di\s+(?:trasporto|spedizione)\b|\bkoszty?\s+(?:wysyłki|dostawy|transportu)\b|\bdoprav(?:a|né)\b|\bfra[gk]t\b",
+)
+# ... it was laid out for the customer, and bears no tax ...
+UNTAXED = match_any(
+    r"\b(?:spese|anticipazioni)\s+(?:esent\w|esclus\w|anticipate|non\s+imponibili)\b|\b(?:esent[ei]|esclus[aoei]|fuori\s+campo|non\s+imponibil[ei])\b.{0,16}\b(?:art|iva)\b|\bbollo\b",
+    r"\bsuplidos?\b|\bd[ée]bours\b|\bdurchlaufende\w?\s+posten\b|\bsteuerfrei\w{0,2}\b|\bnicht\s+steuerbar\w{0,2}\b",
+    r"\bdisbursements?\b|\b(?:vat|tax)[\s-]+(?:exempt|free)\b|\b(?:onbelaste?|btw-?vrije?)\b|\b(?:isento|não\s+sujeito)\b|\bzwolnion\w{1,3}\b|\bosvobozen\w{1,2}\b|\bmomsfri\w{0,2}\b",
 )
 DISCOUNT = match_any(
     r"\b(?:discount|rabatt?|nachlass|remise|ristourne|sconto|korting|descuento|desconto|sleva|dto\.?|opust)\b"

@@ -22,7 +22,7 @@ def determine_day_first(page: Sequence[TextLine], currency: str | None) -> bool 
         return None
     text = "\n".join(line.text for line in page).lower()
     if re.search(
-        r"\b(?:rechnung|factuur|faktura|facture|factura|fattura|fatura|avoir|gutschrift|betrag|bedrag|montant|datum|fecha)\b",
+        r"\b(?:rechnung\w{0,8}|factuur\w{0,8}|faktura\w{0,8}|facture|factura|fattura|fatura|avoir|gutschrift|betrag|bedrag|montant|datum|fecha)\b",
         text,
     ):
         return True
@@ -51,6 +51,8 @@ def find_issue_date(page: Sequence[TextLine], day_first: bool | None) -> date | 
             match = labels.ISSUE_DATE_IN_HEADLINE.search(cell.text) if is_headline else None
             if match and not _speaks_of_more(cell.text[: match.start()]) and (found := read(cell.text[match.end() :])):
                 return found
+    if behind_number := _find_date_behind_number(page, read):
+        return behind_number
     if addressed := _find_date_of_own_invoice(page, read):
         return addressed
     outside = [line for line in page if not _is_table_head(line)]
@@ -63,6 +65,28 @@ def find_issue_date(page: Sequence[TextLine], day_first: bool | None) -> date | 
         if paid:
             return paid
     return _find_lone_date(page, day_first)
+
+
+# `NLE-33017764-09 (2 October 2026)`
+_NUMBER_AND_BRACKETS = re.compile(r"\W*(?=\S*\d)[\w/.-]{2,30}\s?\((?P<day>[^()]{6,30})\)\W*")
+
+
+def _find_date_behind_number(page: Sequence[TextLine], read: Callable[[str], date | None]) -> date | None:
+    """A day in brackets behind the number, which says nothing else, or one behind a bar."""
+    for text in list_texts_beside(page, labels.OWN_NUMBER):
+        match = _NUMBER_AND_BRACKETS.fullmatch(text)
+        if match is not None and not values.mask_dates(match["day"]).strip(" \u2022"):
+            return read(match["day"])
+    for cell in (cell for line in page for cell in line.cells if labels.OWN_NUMBER.search(cell.text)):
+        number = labels.OWN_NUMBER.search(cell.text)
+        bar = labels.DATE_BEHIND_BAR.search(cell.text, number.end() if number else 0)
+        if bar is not None and _count_bars(cell.text[: bar.start()]) == 0:
+            return read(cell.text[bar.end() :])
+    return None
+
+
+def _count_bars(text: str) -> int:
+    return sum(text.count(bar) for bar in "|•·")
 
 
 # From one day to another: `vom 12.05.2026 bis 09.06.2026`, `du 1er au 31 octobre 2026`.
@@ -85,6 +109,10 @@ def _begins_with_period(text: str) -> bool:
 
 # `Rechnung Nr. 17 Behandlungen vom 12.05.2026`: the day is theirs.
 _OTHER_WORD = re.compile(r"(?<![\w/.-])[^\W\d_]{5,}(?![\w/-])")
+# `Fattura n. 12 su DDT 44 del 03/04/2026`: a delivery note or an order, cut short.
+_OTHER_PAPER = re.compile(
+    r"\b(?:ddt|d\.d\.t|ls|lfs|ab|po|bl|bc|wz|gr|ord|cmd|cde|ped|alb|enc|zam|obj|bon|job)\b\.?", re.IGNORECASE
+)
 
 
 def _speaks_of_more(before_date: str) -> bool:
@@ -93,7 +121,7 @@ def _speaks_of_more(before_date: str) -> bool:
     rest = before_date
     while match := labels.HEADLINE.match(rest):
         rest = rest[match.end() :]
-    return rest != before_date and _OTHER_WORD.search(rest) is not None
+    return rest != before_date and (_OTHER_WORD.search(rest) or _OTHER_PAPER.search(rest)) is not None
 
 
 def _find_date_of_own_invoice(page: Sequence[TextLine], read: Callable[[str], date | None]) -> date | None:

@@ -49,6 +49,7 @@ _OWN_NUMBERS = (
     rf"(?<!\bzu )(?<!\bzur )(?<!original )(?<!previous )(?<!\blast )\b{_DOCUMENT}s?[-\s.]*{_NO}",
     rf"\b{_NO}\s*(?:de\s+(?:la\s+)?|d['’]|d[ai]\s+|della\s+)?{_DOCUMENT}\b",
     r"\bfactuur\s?nummer|\bnota\s?nummer",
+    r"\bbill\s+ref(?:erence)?\b\.?",
     # Shortened; `Inv.-Nr.` would be an inventory's.
     rf"\binv\.?\s*no\b\.?|\bfra\b\.?\s*{_NO}",
 )
@@ -111,7 +112,7 @@ ISSUE_DATE = match_any(
     r"\bdata\s+(?:(?:della|di|da|de)\s+)?(?:fattura|emissione|documento|fatura|emissão|faturação)\b",
     r"\bdata\s+doc\b\.?(?=\W*(?:$|\d))|^\W*emitida\s+em\b",
     r"\bdatum\s+vystavení\b|\bvystaveno(?:\s+dne)?\b",
-    r"\b(?:faktura|udstedelses)dato\b|\bfakturadatum\b|^\W*(?:udstedt|utställd)(?:\s+den)?(?=\W*(?:$|\d))",
+    r"\b(?:faktura|kreditnota|udstedelses)dato\b|\bfakturadatum\b|^\W*(?:udstedt|utställd)(?:\s+den)?(?=\W*(?:$|\d))",
 )
 _BEFORE_DAY = r"(?=\s*\d{1,4}[./-]\s?\d{1,2}[./-]\s?\d|\s*\d{1,2}(?:st|nd|rd|th|\.)?\s+[^\W\d]{3})"
 ISSUE_DATE_IN_HEADLINE = re.compile(
@@ -126,6 +127,8 @@ BARE_DATE = re.compile(
     r"^\W*(?:(?:date|datum|data|dated|dato|fecha|le)\b\W*(?=$|\d|[a-z]+,?\s)|del\W*$|[^\W\d_]{2,30},\s?(?:den|le|li|lì|dnia)\W*$)",
     re.IGNORECASE,
 )
+# `Fakturanr.: 10934 | Dato: 18-05-2026 | Kundenr.: 555`: behind a bar, where the number is before it.
+DATE_BEHIND_BAR = re.compile(r"\s?[|•·]\s?(?:date|datum|data|dato|fecha)\b\W{0,3}(?=\d)", re.IGNORECASE)
 # What a receipt has in place of the day on which it was issued.
 PAID_DATE = re.compile(
     r"^\W*(?:date\s+paid|paid\s+on|bezahlt\s+am|(?:payée?|acquittée?)\s+le|betaald\s+op|pagad[ao]\s+e[lm]|pagato\s+il)\b",
@@ -148,6 +151,8 @@ DUE_DATE = match_any(
     r"\bfällig(?:keit)?(?:s-?\s?datum)?(?:\s+(?:am|bis|zum))?\b",
     r"\bzahlbar\s+(?:bis|(?:spätestens\s+)?(?:am|zum)(?=\s+\d))(?!\w)|\bzahlungsfrist\b",
     r"\b(?:zu\s+zahlen|überweisen\s+sie|zahlung(?:seingang)?)\s+bis\b",
+    # `oder bis 30.10.2026 rein netto`, behind the line of a cash discount.
+    r"\bbis(?:\s+(?:zum|spätestens))*(?=\s+\d{1,2}\.\s?\d{1,2}\.\s?\d{2,4}\W{1,2}(?:(?:rein\s+)?netto|ohne\s+(?:jeden\s+)?(?:abzug|skonto))\b)",
     r"\b(?:zahlbar|zahlung)\b[^.\d]{0,20}\d{1,3}[^.\d]{0,60}\b(?:spätestens|bis)(?:\s+(?:am|bis|zum))?(?=\s+\d)",
     # A sentence: `Bitte überweisen Sie den Betrag bis 14.05.2026`, `please pay £10.00 into our account by 3 May 2026`.
     r"\b(?:überweis\w*|begleich\w*|zahlen\s+sie|zahlungsbedingung\w*)[^.\d]{0,60}\bbis(?:\s+(?:zum|spätestens))*(?=\s+\d)",
@@ -197,16 +202,17 @@ TOTAL_GROSS = match_any(
     r"\b(?:total\s+)?amount\s+(?:due|payable)\b",
     r"\b(?:invoice\s+total|total\s+(?:due|payable|invoice|(?:for\s+)?this\s+(?:invoice|bill|period))|(?:order|bill|receipt)\s+total)\b",
     r"\b(?:balance|payable)\s+due\b|\bdue\s+payable\b",
-    r"\btotal\b.{0,20}\b(?:incl(?:uding|usive|\.)?|inc\.?|with)\b.{0,12}\b(?:vat|tax|gst)\b",
+    r"\btotal\b.{0,40}\b(?:incl(?:uding|usive|\.)?|inc\.?|with)\b.{0,12}\b(?:vat|tax|gst)\b",
     r"\bzu\s+zahlende[rn]?\s+(?:betrag|summe)\b",
     r"\bgutschrifts?-?\s?(?:betrag|summe)\b",
     r"\b(?:gesamt|rechnungs|end|brutto|zahl)-?\s?(?:betrag|summe)\b(?!\s+(?:der|ohne|netto))",
+    r"\b(?:rechnungs|end|schluss)-?\s?total\b",
     r"\b(?:summe|gesamt|total)\s*(?:(?:EUR|CHF|DKK|SEK|NOK|€|kr\.?)\s*)?\(?(?:inkl|incl|brutto)",
     r"\bgesamtleistung\s+brutto\b",
     r"\btotale?\s*\(?\s*(?:iva|btw|mwst|ust|tva|vat|moms|dph)\s+(?:incl|inkl|compris)",
     r"\btotale\s+bolletta\b",
     r"\bsumme\s+brutto\b|\bbruttosumme\b|\bgesamtpreis\b",
-    r"\b(?:total|montant)\s+(?:t\.?t\.?c|toutes)|\b(?:total|montant)\s+(?:total\s+)?de\s+(?:la|votre|cette)\s+facture\b(?!\s+(?:ht|hors))",
+    r"\b(?:total|montant)\s+(?:t\.?t\.?c|toutes)|\bmontant\s+total\b(?!\s+(?:ht|hors|h\.t))|\b(?:total|montant)\s+(?:total\s+)?de\s+(?:la|votre|cette)\s+facture\b(?!\s+(?:ht|hors))",
     r"\b(?:net|total|montant|reste)\s+à\s+(?:payer|régler)\b",
     r"\bfactuur\s?totaal\b|\bfactuur\s?bedrag\b|\btotaal\s?bedrag\b",
     r"\btotaal\s+(?:incl|te\s+betalen|te\s+voldoen)|\bte\s+(?:betalen|voldoen)(?:\s+bedrag)?\b",
@@ -220,6 +226,7 @@ TOTAL_GROSS = match_any(
     r"\btotale\s+(?:fattura|documento|da\s+pagare|a\s+pagare|ivato|complessivo)\b|\b(?:netto|importo)\s+(?:a|da)\s+pagare\b",
     r"\b(?:celkem\s+)?k\s+úhradě\b|\bcelkem\s+(?:s|včetně)\s+dph\b|\bcelková\s+částka\b",
     r"\b(?:beløb\s+)?[i1l|]\s+alt\b|\b(?:total\s+)?at\s+betale\b|\btil\s+betaling\b|\btotal\s+inkl\b|\bfakturabeløb\b",
+    r"\b(?:sum|beløp)\s+(?:inkl?\.?\s*mva|til\s+gode)\b|\bå\s+betale\b",
     r"\b(?:summa\s+|belopp\s+)?att\s+betala\b|\b(?:summa|totalt)\s+inkl\b|\btotalbelopp\b",
     r"\b(?:nale[żz]no[śs][ćc]|razem|suma)\s+(?:og[óo][łl]em|brutto)\b|\bdo\s+zap[łl]aty\b|\bwarto[śs][ćc]\s+brutto\b",
 )
@@ -246,11 +253,11 @@ TOTAL_NET = match_any(
     r"\bbase\s+imponible\b|\btotal\s+(?:sin|sem)\s+iva\b|\b(?:importe|total)\s+neto\b|\bimponibile\b|\btotale\s+netto\b",
     r"\btotal\s+il[íi]quido\b|\bvalor\s+base\b|\bvalor\s+tributável\b",
     r"\b(?:total|valor)\s+líquido\b|\bbase\s+tributável\b|\bzáklad\s+daně\b|\b(?:celkem|cena)\s+bez\s+dph\b",
-    r"\b(?:total|beløb|summa|totalt|belopp)\s+e(?:ks|x)kl\b|\be(?:ks|x)kl\.?\s+moms\b|\bmomspli[gk]tigt\b|\bmomsgrundlag\b",
+    r"\b(?:total|beløb|summa|totalt|belopp)\s+e(?:ks|x)kl\b|\be(?:ks|x)kl\.?\s+moms\b|\be(?:ks|x)k?l?\.?\s+mva\b|\bmomspli[gk]tigt\b|\bmomsgrundlag\b",
 )
 _TAX_WORD = (
     r"(?:v\.?a\.?t\.?|sales\s+tax|tax(?:es)?|gst|mwst|ust|umsatzsteuer|mehrwertsteuer|tva|t\.v\.a\.?|btw|podatek"
-    r"|i\.?v\.?a\.?|dph|moms|versicherungs?steuer|insurance\s+premium\s+tax|assurantiebelasting)"
+    r"|i\.?v\.?a\.?|dph|moms|mva|merverdiavgift|versicherungs?steuer|insurance\s+premium\s+tax|assurantiebelasting)"
 )
 _CONTAINED = (
     r"(?:of\s+which|davon|darin(?:\s+enthalten)?|enthaltene|dont|di\s+cui|de\s+los\s+cuales|waarvan"
@@ -269,7 +276,7 @@ TOTAL_TAX = match_any(
 NOT_A_TAX_AMOUNT = match_any(
     rf"\b{_TAX_WORD}[\s.-]*(?:id|nr|no|reg|number|nummer|base|basis|intra|ident|code|exempt|%)",
     r"customer|kunde|client|zákazník|\bkund\b",
-    rf"\b(?:excl|incl|inkl|exkl|ekskl|ex|without|w/o|hors|sin|sem|bez|senza|con|com|včetně)\w*\.?\s*{_TAX_WORD}",
+    rf"\b(?:excl|incl|inkl|exkl|ekskl|eks|ink|ex|without|w/o|hors|sin|sem|bez|senza|con|com|včetně)\w*\.?\s*{_TAX_WORD}",
     r"capital|siret",
 )
 WITH_TAX = re.compile(
@@ -296,7 +303,7 @@ _SURELY_DUE = (
     r"\b(?:net|reste?|solde|montant)\s+(?:(?:restant\s+)?à\s+(?:payer|régler|verser)|restant\s+dû|dû)\b|\brestant\s+(?:dû|à\s+(?:payer|régler))\b",
     r"\b(?:nog\s+)?te\s+(?:betalen|voldoen)\b|\bslotbetaling\b",
     r"\b(?:pozosta[łl]o\s+)?do\s+(?:zap[łl]aty|dop[łl]aty)\b",
-    r"\b(?:total|importe)\s+a\s+pagar\b|\b(?:totale|netto)\s+(?:da|a)\s+pagare\b|\bk\s+úhradě\b|\ba[tt]t?\s+betal[ae]\b",
+    r"\b(?:total|importe)\s+a\s+pagar\b|\b(?:totale|netto)\s+(?:da|a)\s+pagare\b|\bk\s+úhradě\b|\b(?:a[tt]t?|å)\s+betal[ae]\b",
     r"\b(?:saldo|resto|restante|valor)\s+(?:por\s+(?:pagar|liquidar)|a\s+(?:pagar|liquidar))\b|\bpendiente\s+de\s+(?:pago|cobro)\b",
     r"\b(?:importo|saldo|residuo|rimanenza|rimane|resta)\s+da\s+(?:pagare|versare|saldare)\b|\bfalta\s+pagar\b",
     r"\bzb[ýy]vá\s+(?:(?:k\s+)?(?:úhradě|doplacení)|uhradit|zaplatit|doplatit)\b|\bk\s+doplacení\b",

@@ -38,7 +38,9 @@ def find_vat_id(page: Sequence[TextLine], supplier_name: str | None) -> str | No
     found_below: list[_Place] = []
     for index, line in enumerate(page):
         for number, cell in enumerate(line.cells):
-            if not labels.VAT_ID.search(cell.text) or is_buyer_cell(page, index, number):
+            if not labels.VAT_ID.search(cell.text):
+                continue
+            if is_buyer_cell(page, index, number) and not _OUR_NUMBER.match(cell.text):
                 continue
             if supplier_name is not None and _is_somebody_elses(page, index, number, supplier_name):
                 continue
@@ -183,11 +185,27 @@ def _list_accounts(page: Sequence[TextLine]) -> Iterator[tuple[TextLine, str]]:
         if any(labels.BUYER.search(cell.text) for cell in line.cells) or is_buyer_cell(page, index, 0):
             continue
         above = page[index - 1].text if index else ""
-        for iban in values.find_ibans(line.text):
-            before = line.text[: line.text.find(iban[:4])]
+        text = line.text
+        for iban in [*values.find_ibans(text), *_find_broken(page, index)]:
+            before = text[: text.find(iban[:4])]
             if _DIRECT_DEBIT.search(before) or _is_debited(f"{above} {before}") or _is_in_mandate(page, index):
                 continue
             yield line, iban
+
+
+_REST_OF_ACCOUNT = re.compile(r"[A-Z0-9 ]{1,24}")
+
+
+def _find_broken(page: Sequence[TextLine], index: int) -> Iterator[str]:
+    """Accounts of which the line below, in the same cell, has the end and nothing else."""
+    line = page[index]
+    below = page[index + 1] if index + 1 < len(page) and page[index + 1].page == line.page else None
+    for cell in line.cells if below is not None else ():
+        rest = next(
+            (other.text for other in (below.cells if below else ()) if abs(other.left - cell.left) < _SAME_COLUMN), ""
+        )
+        if next(values.find_ibans(cell.text), None) is None and _REST_OF_ACCOUNT.fullmatch(rest):
+            yield from values.find_ibans(f"{cell.text} {rest}")
 
 
 _MANDATE_LINES = 4
@@ -221,6 +239,10 @@ _YOUR_ACCOUNT = re.compile(
     r"|\b(?:uw|jouw|je)\s+(?:bank)?rekening|\b(?:sua|vossa|tua)\s+conta|\b(?:państwa|twojego|pan[ai])\s+(?:rachun|kont)"
     r"|\b(?:vaš|tv)\w{1,4}\s+účt|\b(?:din|jeres|deres)\s+konto|\b(?:ditt|ert)\s+(?:bank)?konto",
     re.IGNORECASE,
+)
+# `Unsere MWST-Nr.: CHE-… Ihre Kontaktperson: …`
+_OUR_NUMBER = re.compile(
+    r"\W*(?:unser|our|notre|nuestr|nostr|ons|onze|noss|nasz|naš|vores|vår)\w{0,4}\s", re.IGNORECASE
 )
 _OUR_ACCOUNT = re.compile(
     r"\b(?:unser|our|notre|nuestr|nostr|ons|onze|noss|nasz|naš|vores|vår)\w{0,4}\b", re.IGNORECASE

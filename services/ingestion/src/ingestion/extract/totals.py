@@ -160,7 +160,7 @@ def _list_adjusted(
     """Totals with something between net, tax and what is paid: tax that is withheld, a voucher, coins that are rounded
     off, the carriage."""
     after = _sum_changes(page, taken=_TAKEN_AFTER, added=(change_labels.ROUNDING, change_labels.ADDED))
-    before = _sum_changes(page, taken=(change_labels.DISCOUNT,), added=(change_labels.CHARGE,))
+    before = _sum_changes(page, taken=(change_labels.DISCOUNT,), added=(change_labels.CHARGE, change_labels.UNTAXED))
     triples = product(candidates.gross[:_MAX_CANDIDATES], candidates.nets[:_MAX_CANDIDATES], taxes[:_MAX_CANDIDATES])
     for paid, net, tax in triples:
         if not tax or abs(tax) > abs(net):
@@ -186,9 +186,12 @@ def _sum_changes(
 def _find_unconfirmed(page: Sequence[TextLine], candidates: _Candidates, *, has_parts: bool) -> InvoiceTotals:
     sure, maybe = candidates.sure, candidates.maybe
     taken, due = [part for part in list_deductions(page) if part], set(candidates.due)
-    whole = {amount for amount in (*sure, *maybe) for part in taken if amount - part in due}
+    parts = [*taken, sum(taken, Decimal(0))]
+    whole = {amount for amount in (*sure, *maybe) for part in parts if part and amount - part in due}
     if len(whole) == 1:
-        return InvoiceTotals(whole.pop())
+        total = whole.pop()
+        part = contains_tax(page, total)
+        return InvoiceTotals(total) if part is None else InvoiceTotals(total, total - part, part)
     gross = _get_only_amount(sure) or _get_only_amount(maybe) or _find_repeated_largest(page, [*sure, *maybe])
     # A part of the sum has a label of its own: what was paid in advance, what is left with a discount.
     if gross is None or any(abs(other) > abs(gross) for other in maybe):

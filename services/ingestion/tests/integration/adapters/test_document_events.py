@@ -16,7 +16,7 @@ from mailroom_common.migrations import apply_migrations
 pytestmark = pytest.mark.stack
 
 _INSERT = "insert into ingestion.document_event (tenant_id, document_id, document) values ($1, $2, '{}')"
-_EMPTY = "truncate ingestion.document_event; update ingestion.document_event_head set last_seq = 0, deleted_seq = 0"
+_EMPTY = "delete from ingestion.document_event; update ingestion.document_event_head set last_seq = 0, deleted_seq = 0"
 
 # What may happen: a writer begins and inserts, a writer commits or rolls back, one of two sequencers numbers what it
 # sees, a reader goes on from where it is.

@@ -39,7 +39,7 @@ HEADER = "external_id,direction,quantity,isin,ordered_on"
 
 @pytest.fixture
 async def api(site: Ingestion, postgres_url: str, tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
-    await site.pool.execute("truncate ingestion.pending_order, ingestion.order_match_request")
+    await site.pool.execute("delete from ingestion.pending_order; delete from ingestion.order_match_request")
     async with (
         running_api(api_settings(postgres_url, tmp_path / "blobs")) as url,
         httpx.AsyncClient(base_url=url, headers=OPERATOR, timeout=10) as client,

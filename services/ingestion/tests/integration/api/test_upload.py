@@ -21,7 +21,7 @@ CONTENT = b"%PDF-1.7 " + b"x" * 300_000  # more than any other body may have
 
 @pytest.fixture
 async def api(site: Ingestion, postgres_url: str, tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
-    await site.pool.execute("truncate ingestion.upload")
+    await site.pool.execute("delete from ingestion.upload")
     async with (
         running_api(api_settings(postgres_url, tmp_path / "blobs")) as url,
         httpx.AsyncClient(base_url=url, headers=as_tenant("acme", "operator"), timeout=10) as client,

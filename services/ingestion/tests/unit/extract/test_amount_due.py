@@ -111,3 +111,29 @@ def test_what_is_owed_from_before_is_due_beside_the_total() -> None:
     rows += "Balance from last bill   191.70\nPayment received   -100.00\nTotal amount due   611.29"
     found = find_totals(Transcript.from_rows(rows.splitlines()).lines)
     assert (found.gross, found.due) == (Decimal("519.59"), Decimal("611.29"))
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Zahlbar bis 10.10.2026 mit 3,00 % Skonto = 36.00 EUR, zu zahlen 1 164.00",
+        "Mit 3 % Skonto zahlbar:\nZahlbetrag   1 164.00",
+        "Amount due with 3% discount within 7 days   1 164.00",
+        "Escompte 3 % sous 8 jours\nNet à payer   1 164.00",
+        "Con sconto 3 % entro 10 giorni\nTotale da pagare   1 164.00",
+        "Descuento 3 % a 10 días\nTotal a pagar   1 164.00",
+        "3 % korting binnen 8 dagen\nTe betalen   1 164.00",
+        "Desconto 3 % a 8 dias\nTotal a pagar   1 164.00",
+        "Skonto 3 %\nDo zapłaty   1 164.00",
+        "Skonto 3 % do 10 dnů\nK úhradě   1 164.00",
+        "Kontantrabat 3 %\nAt betale   1 164.00",
+        "Kassarabatt 3 %\nAtt betala   1 164.00",
+    ],
+)
+def test_what_who_pays_early_has_to_pay_is_not_due(sentence: str) -> None:
+    assert due(f"{WHOLE}{sentence}") is None
+
+
+@pytest.mark.parametrize("taken", ["Retention 3 %", "Retained 3 % until 10 May 2027", "Treuerabatt 3 %"])
+def test_a_few_percent_that_are_taken_off_for_good_are_no_discount_for_early_payment(taken: str) -> None:
+    assert due(f"{WHOLE}{taken}   -36.00\nAmount due   1 164.00") == Decimal("1164.00")

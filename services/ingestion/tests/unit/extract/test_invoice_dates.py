@@ -236,7 +236,29 @@ def test_number_and_date_may_share_a_line(title: str) -> None:
         "Credit note 88 of invoice 4 of 30 October 2026",
         "Gutschrift Nr. 88 zu Rechnung Nr. 4 vom 30.10.2026",
         "Rechnung 2026-88 / Lieferschein 30.10.2026",
+        "Fattura n. 88 su DDT 44 del 30/10/2026",
+        "Rechnung Nr. 88 zu LS 44 vom 30.10.2026",
     ],
 )
 def test_the_day_of_something_else_may_share_the_line_too(title: str) -> None:
     assert dates("Example Ltd", title)[0] == "None"
+
+
+def test_the_day_without_a_discount_may_stand_in_a_line_of_its_own() -> None:
+    early = "Zahlbar bis 10.10.2026 mit 3,00 % Skonto"
+    for late in ("oder bis 30.10.2026 rein netto.", "bis zum 30.10.2026 ohne Abzug", "bis 30.10.2026 netto"):
+        assert dates("Rechnung 17", "Rechnungsdatum: 30.09.2026", early, late)[1] == "2026-10-30"
+    assert dates("Rechnung 17", "Rechnungsdatum: 30.09.2026", early, "geliefert bis 30.10.2026")[1] == "None"
+
+
+def test_a_day_behind_the_number_is_the_invoices() -> None:
+    assert dates("Northlight", "Bill reference", "NLE-33017764-09 (2 October 2026)")[0] == "2026-10-02"
+    assert dates("Northlight", "Bill reference", "NLE-33017764-09 (paid 2 October 2026)")[0] == "None"
+    bars = "Fakturanr.: 10934 | Dato: 18-05-2026 | Kundenr.: 555"
+    assert dates("Køleteknik", bars)[0] == "2026-05-18"
+    assert dates("Køleteknik", bars.replace("Fakturanr", "Ordrenr"))[0] == "None"
+    assert dates("Køleteknik", "Fakturanr.: 10934 | Ordre 4 | Dato: 18-05-2026")[0] == "None"
+
+
+def test_a_title_with_a_number_in_its_word_says_the_language_too() -> None:
+    assert dates("Drank B.V.", "Factuurnummer 77", "Factuurdatum 01-03-2026", "Totaal € 12,00")[0] == "2026-03-01"

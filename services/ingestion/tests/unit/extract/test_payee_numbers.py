@@ -157,3 +157,18 @@ def test_an_account_for_transfers_behind_a_sentence_about_debits_is_the_payees()
     iban = "IE70 BOFI 9000 1712 3456 78"
     assert find_iban(read_rows(f"{above}\nBy EFT: Bank of Ireland, IBAN {iban}")) == iban.replace(" ", "")
     assert find_iban(read_rows(f"We collect from your account.\nIBAN {iban}")) is None
+
+
+def test_an_account_may_go_on_in_the_line_below_of_its_cell() -> None:
+    first = "IBAN PT50 0062 4353 8160 7551          IVA       141,45"
+    assert (
+        find_iban(read_rows(f"{first}\n2418 1                                 Total     756,45"))
+        == "PT50006243538160755124181"
+    )
+    assert find_iban(read_rows(f"{first}\n2418 2                                 Total     756,45")) is None
+
+
+def test_our_number_is_the_suppliers_whoever_is_addressed_behind_it() -> None:
+    row = "Unsere MWST-Nr.: CHE-113.442.566 MWST Ihre Kontaktperson: Nadja Grabherr"
+    assert find_vat_id(read_rows(row), "Grabherr Treuhand AG") is not None
+    assert find_vat_id(read_rows(row.replace("Unsere", "Die")), "Grabherr Treuhand AG") is None

@@ -315,3 +315,59 @@ def test_a_total_may_say_that_it_includes_the_tax() -> None:
     assert read("Order total   £219.95\nIncludes VAT at 20%   £36.66") == totals("219.95", "183.29", "36.66")
     columns = "Aliquota   Imponibile   Imposta\n10%        550,00       55,00\n22%        40,00        8,80"
     assert read(f"{columns}\n\n\nTOTALE FATTURA € 653,80") == totals("653.80", "590.00", "63.80")
+
+
+@pytest.mark.parametrize(
+    "untaxed",
+    [
+        "Spese esenti ex art. 15 D.P.R. 633/72",
+        "Suplidos",
+        "Débours",
+        "Durchlaufende Posten",
+        "Pfand, steuerfrei",
+        "Disbursements, VAT exempt",
+        "Onbelaste verschotten",
+    ],
+)
+def test_what_was_laid_out_for_the_customer_is_of_the_net_total_and_bears_no_tax(untaxed: str) -> None:
+    rows = f"Imponibile   2 870,40\nIVA 22%   631,49\n{untaxed}   43,00\nTotale fattura   3 544,89"
+    assert read(rows) == totals("3544.89", "2913.40", "631.49")
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        "Rechnungstotal CHF inkl. MWST",
+        "Total CHF inkl. MWST",
+        "Summe EUR inkl. Abgaben",
+        "Total charges this period, including VAT",
+        "Montant total",
+        "Gesamthonorar",
+        "Total de la facture",
+    ],
+)
+def test_the_total_may_have_words_in_its_name(label: str) -> None:
+    rows = "Net total   175.77\nVAT   8.79\n"
+    assert read(f"{rows}{label}   184.56") == totals("184.56", "175.77", "8.79")
+    assert read(f"{label}   184.56").gross == Decimal("184.56")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Netto   5 160,00\nMva 25 %   1 290,00\nÅ betale NOK   6 450,00", ("6450.00", "6450.00")),
+        ("Sum eks. mva   5 160,00\nMva 25 %   1 290,00\nSum inkl. mva NOK   6 450,00", ("6450.00", None)),
+        ("Netto   5 160,40\nMva 25 %   1 290,10\nØreavrunding   0,50\nÅ betale   6 451,00", ("6450.50", "6451.00")),
+        ("Netto   -5 160,00\nMva 25 %   -1 290,00\nSum til gode NOK   -6 450,00", ("-6450.00", None)),
+    ],
+)
+def test_norway_calls_its_totals_so(text: str, expected: tuple[str, str | None]) -> None:
+    found = read(text)
+    assert (found.gross, found.due) == tuple(None if amount is None else Decimal(amount) for amount in expected)
+    assert found.tax is not None
+
+
+def test_several_payments_together_may_leave_what_is_due() -> None:
+    rows = "Total £60.00\nIncluding VAT at 20%   £10.00\nPaid by gift card   £20.00\nPaid by Visa   £40.00"
+    assert read(f"{rows}\nBalance due   £0.00") == totals("60.00", "50.00", "10.00", "0.00")
+    assert read(f"{rows}\nBalance due   £5.00").gross is None

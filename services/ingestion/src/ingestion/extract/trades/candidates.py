@@ -3,6 +3,8 @@
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
+from itertools import combinations
 
 from ingestion.extract.trades import labels
 from ingestion.extract.trades.labels import Label
@@ -11,6 +13,7 @@ from ingestion.extract.trades.numbers import Number
 
 MAX_NUMBERS = 60
 """That may be an amount."""
+_MAX_TAXES = 6  # lines of one settlement of taxes
 _MAX_UNNAMED = 4  # cost lines that no label names
 
 
@@ -38,6 +41,7 @@ class Candidates:
 
 
 def gather_candidates(lines: Sequence[ReadLine]) -> Candidates:
+    lines = _cut_tax_settlement(lines)
     named = _name_numbers(lines)
     useless = {id(number) for number in named[Label.IGNORED]}
     others = [n for line in lines for n in line.numbers if id(n) not in useless and not n.is_percent]
@@ -59,6 +63,35 @@ def gather_candidates(lines: Sequence[ReadLine]) -> Candidates:
         _drop_repeats(others),
         *_list_unnamed_costs(lines, named),
     )
+
+
+def has_mixed_costs(lines: Sequence[ReadLine]) -> bool:
+    """Whether one amount is what a bank and a state took together: how much of it was a fee, the note does not say."""
+    return any(
+        number.is_money and number.value and number.start >= match.end()
+        for line in lines
+        if line.numbers
+        for match in labels.MIXED_COSTS.finditer(line.text)
+        for number in line.numbers
+    )
+
+
+def _cut_tax_settlement(lines: Sequence[ReadLine]) -> Sequence[ReadLine]:
+    """Without what a note settles of taxes below what was paid for the trade: that has an amount of its own."""
+    settled = [line.index for line in lines for place in line.labels if place.label is Label.SETTLED and line.numbers]
+    for position, line in enumerate(lines):
+        is_heading = not line.numbers and labels.TAX_SETTLEMENT.match(line.text) is not None
+        if is_heading and settled and line.index > settled[0] and _settles_taxes(lines[position:]):
+            return lines[:position]
+    return lines
+
+
+def _settles_taxes(lines: Sequence[ReadLine]) -> bool:
+    """Whether what is settled is the sum of taxes that stand there, and nothing of a trade."""
+    named = _name_numbers(lines)
+    taxes = [number.value for number in named[Label.TAX][:_MAX_TAXES]]
+    sums = {sum(chosen, Decimal(0)) for size in range(1, len(taxes) + 1) for chosen in combinations(taxes, size)}
+    return bool(named[Label.SETTLED]) and all(number.value in sums for number in named[Label.SETTLED])
 
 
 def add_unnamed_costs(candidates: Candidates, lines: Sequence[ReadLine], gross: Number) -> Candidates:

@@ -26,7 +26,7 @@ _DAY_FIRST_LANGUAGE = re.compile(
 )
 _DAY_FIRST_COUNTRY = re.compile(r"\b(?:fca|gbp|united kingdom|london|england|ireland|australia|eur)\b|£|€")
 _OTHER_DOLLARS = re.compile(
-    r"\b(?:canad(?:a|ian)|toronto|vancouver|montr[ée]al|calgary|ontario|cad|ciro|iiroc|cipf|tsxv?|aud|asx|sydney|melbourne|brisbane|abn|afsl|nzd|nzx"
+    r"\b(?:australia|new\s+zealand|singapore|hong\s+kong|canad(?:a|ian)|toronto|vancouver|montr[ée]al|calgary|ontario|cad|ciro|iiroc|cipf|tsxv?|aud|asx|sydney|melbourne|brisbane|abn|afsl|nzd|nzx"
     r"|auckland|wellington|sgd|sgx|hkd|hkex|sehk)\b|\b(?:c|ca|a|nz|s|hk)\$"
 )
 _STATES = (
@@ -68,6 +68,13 @@ def determine_day_first(page: Sequence[TextLine]) -> bool | None:
         by_settlement = _determine_by_settlement(page)
         return by_settlement if by_settlement or not may_be_first else None
     return True if _DAY_FIRST_COUNTRY.search(text) else None
+
+
+def may_be_other_dollar(page: Sequence[TextLine]) -> bool:
+    """Whether `$` may be that of another country than the United States, which the note names."""
+    if any(_AMERICAN.search(line.text) for line in page):
+        return False
+    return any(_OTHER_DOLLARS.search(line.text.lower()) for line in page)
 
 
 def _is_later_day_first(page: Sequence[TextLine]) -> bool:

@@ -26,7 +26,7 @@ from ingestion.extract.layout_rules import cut_lines
 from ingestion.extract.ocr_certainty import find_uncertain_trade_values, was_read_by_ocr
 from ingestion.extract.trades import labels
 from ingestion.extract.trades.columns import Columns, find_columns
-from ingestion.extract.trades.day_order import determine_day_first
+from ingestion.extract.trades.day_order import determine_day_first, may_be_other_dollar
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import MAX_LINES, ReadLine, read_lines
 from ingestion.extract.trades.no_trade import (
@@ -34,6 +34,7 @@ from ingestion.extract.trades.no_trade import (
     is_of_terms,
     is_read_as_trade,
     may_book_trade,
+    names_costs_and_value,
     names_income,
     says_no_trade,
     says_side_alone,
@@ -56,6 +57,7 @@ from ingestion.extract.trades.security import (
 from ingestion.extract.trades.side_and_dates import SHORT_DATE, find_direction
 from ingestion.extract.trades.taken_back import ReplacedNote, build_cancellation, find_replaced_note
 from ingestion.extract.trades.trade import SharedFacts, TradeReading, read_trade
+from ingestion.extract.trades.unfilled_orders import says_nothing_filled
 from mailroom_common.parser import JSON
 
 TRADE_READER = "trade-rules/5"
@@ -143,8 +145,9 @@ def _read_lines(page: Sequence[TextLine], lines: Sequence[ReadLine], *, is_cut: 
             return NoteReading(document_type, (), has_trades=False, doubts=())
         document_type, readings = CONTRACT_NOTE, [inside]
     dollar = _find_dollar(lines)
+    is_open = may_be_other_dollar(page) and not any(_NAMES_DOLLAR.search(line.text) for line in page)
     isins = list_isins(lines)
-    readings = [_name_dollar(_name_security(reading, isins), dollar) for reading in readings]
+    readings = [_name_dollar(_name_security(reading, isins), dollar, is_open=is_open) for reading in readings]
     is_statement = document_type == ACTIVITY_STATEMENT
     replaced = find_replaced_note(lines) if _makes_trades(readings) else None
     if replaced is not None and not is_statement and len(readings) == 1:
@@ -276,7 +279,7 @@ def _may_have_trades(
     is_read = speaks_of_trade and any(
         _is_solved(reading) and not reading.trade.list_missing_fields() for reading in readings
     )
-    if _is_order_only(lines) or any(labels.FAILED_ORDER.search(text) for text in texts[:60]):
+    if _is_order_only(lines) or says_nothing_filled(texts):
         return is_read and any(reading.is_settlement_proven for reading in readings)
     is_list = len(readings) >= _SEVERAL and all(reading.confidence >= _CERTAIN for reading in readings)
     if kind is not DocumentKind.ACTIVITY_STATEMENT and not is_list and says_no_trade(page, lines, readings):
@@ -326,8 +329,9 @@ def _lists_trades(page: Sequence[TextLine], may_trade: Sequence[ReadLine], colum
     names_day = any(place.label is Label.TRADE_DATE for line in may_trade for place in line.labels)
     if any(LIKE_TRADE.search(row.text) for row in rows):
         return True
-    if has_valuation_title(page) and len(days) == 1 and not names_day:
-        return False  # what is held is worth so much on that day
+    # What is held is worth so much on that day; beside what was once paid, on whichever day there was a price.
+    if not names_day and (names_costs_and_value(may_trade) or (has_valuation_title(page) and len(days) == 1)):
+        return False
     return any(not kind_words.NO_TRADE_WORD.search(row.text) for row in rows)
 
 
@@ -365,8 +369,9 @@ def _add_note_replaced(reading: TradeReading, lines: Sequence[ReadLine], replace
     ]
 
 
-def _name_dollar(reading: TradeReading, dollar: str | None) -> TradeReading:
-    if dollar is None or reading.trade.currency != "USD":
+def _name_dollar(reading: TradeReading, dollar: str | None, *, is_open: bool) -> TradeReading:
+    """`is_open`: no line says whose dollar it is, and the note is perhaps none of the United States."""
+    if reading.trade.currency != "USD" or (dollar is None and not is_open):
         return reading
     return replace(reading, trade=replace(reading.trade, currency=dollar))
 
@@ -377,6 +382,7 @@ def _find_dollar(lines: Sequence[ReadLine]) -> str | None:
     return named.pop() if len(named) == 1 and not named & {"USD", "US$"} else None
 
 
+_NAMES_DOLLAR = re.compile(r"\bUSD\b|US\$|\b(?:U\.?S\.?|American)[-\s]dollars?\b", re.IGNORECASE)
 _DOLLARS = re.compile(r"\b(?:USD|AUD|CAD|NZD|HKD|SGD)\b|US\$")
 
 

@@ -200,20 +200,27 @@ class _Way:
             and (any(parts) or (is_named and not _is_contested(named, value)))
         ]
         has_costs = direction is not None and _has_costs(self._candidates, gross)
-        return _choose_explained(found, has_costs=has_costs) if found else None
+        return _choose_explained(found, has_costs=has_costs, is_named=is_named) if found else None
 
     def _is_in_currency(self, number: Number) -> bool:
         is_any = number.currency is None or self._currency is None
         return is_any or (number.currency != self._currency) is self._is_converted
 
 
-def _choose_explained(found: Sequence[Settlement], *, has_costs: bool) -> Settlement:
+def _choose_explained(found: Sequence[Settlement], *, has_costs: bool, is_named: bool) -> Settlement:
     """The first one; where costs are listed, the first that they lead to: what merely equals the gross amount is
-    nothing that they prove."""
+    nothing that they prove. Of amounts that labels call settled the one that most of the costs lead to: a sum before
+    taxes is not yet what was paid."""
     if not has_costs:
         return found[0]
-    explained = (settlement for settlement in found if settlement.fees or settlement.taxes or settlement.interest)
-    return next(explained, replace(found[0], is_proven=False))
+    explained = [settlement for settlement in found if settlement.fees or settlement.taxes or settlement.interest]
+    if is_named and len({settlement.value for settlement in explained}) > 1:
+        return max(explained, key=_sum_costs)
+    return explained[0] if explained else replace(found[0], is_proven=False)
+
+
+def _sum_costs(settlement: Settlement) -> Decimal:
+    return (settlement.fees or Decimal(0)) + (settlement.taxes or Decimal(0)) + settlement.interest
 
 
 def _explain_by_row(candidates: Candidates, gross: Decimal, direction: Direction | None) -> Settlement | None:

@@ -113,6 +113,8 @@ _PERHAPS = re.compile(
     r"|indien|mocht|zal|zullen|kan|poder[áa]|pode|errors?|fehler|erreurs?|errores|errori|fouten|erros)\b",
     re.IGNORECASE,
 )
+# Languages that name one note without an article.
+_NO_ARTICLE = re.compile(r"ers[äa]tter|erstatter|zast[ęe]puje|r[äa]ttar|retter|koryguje", re.IGNORECASE)
 _OWN_NUMBER = re.compile(rf"^\W*{NOTE}s?[-\s]{{0,2}}{NUMBER_WORD}\b", re.IGNORECASE)
 _NAMES_NOTE = re.compile(rf"\b(?:{CANCELS}|{IN_PLACE_OF})\b.*\b{NOTE}\b", re.IGNORECASE)
 SENTENCE_END = re.compile(r"[.;:!?](?=\s)")
@@ -176,6 +178,7 @@ def _is_of_this_note(whole: str, match: re.Match[str]) -> bool:
     if match.re in (_BOTH_DONE, _PASSIVE, _DISREGARD):
         return True
     is_plain = match.re is _ACTIVE and match["done"] is None
-    if is_plain and (match["note"] or (match["earlier"] and not match["the"].strip())):
+    is_general = not match["the"].strip() and _NO_ARTICLE.fullmatch(match["verb"]) is None if is_plain else False
+    if is_plain and (match["note"] or (match["earlier"] and is_general)):
         return False  # `replaces the confirmation by telephone`, `replaces previous confirmations`
     return (match.re is _ACTIVE and not is_plain) or SUBJECT.search(subject) is not None

@@ -59,6 +59,7 @@ def test_a_number_behind_the_word_for_replacing_is_that_of_the_note_taken_back(l
         "Price corrected",
         "Korrigierter Kurs: 20,50 EUR",
         "Rättelse",
+        "Denna nota ersätter tidigare nota.",
         "Korekta",
     ],
 )

@@ -75,3 +75,21 @@ def test_a_canadian_statement_that_writes_months_in_words_lists_no_trade_after_i
     text = ENGLISH.replace("€", "C$").replace("15 Jan 2026 08:13:35", "04-10-2026").replace("19/01/2026", "04-11-2026")
     assert read_only(f"{text}\nToronto, April 30, 2026").get("trade_date") == "2026-04-10"
     assert read(f"{text}\nToronto, October 30, 2026").confidence < 0.9
+
+
+@pytest.mark.parametrize(
+    ("line", "currency"),
+    [
+        ("", "USD"),
+        ("Boston, MA 02110", "USD"),
+        ("Sydney NSW 2000, Australia", None),
+        ("Hong Kong", None),
+        ("Sydney. All amounts in US$", "USD"),
+        ("Sydney. All amounts in AUD", "AUD"),
+        ("Boston, MA 02110\nTraded in Hong Kong", "USD"),
+    ],
+)
+def test_a_dollar_of_a_country_that_has_its_own_is_not_certainly_that_of_america(
+    line: str, currency: str | None
+) -> None:
+    assert read_only(f"{ENGLISH.replace('€', '$')}\n{line}").get("currency") == currency

@@ -270,3 +270,14 @@ def test_the_number_of_an_order_stands_behind_its_name_or_in_front_of_the_isin(
 )
 def test_a_number_of_business_that_may_be_the_customers_is_no_reference(lines: str, reference: str | None) -> None:
     assert read_only(GERMAN + lines)["reference"] == reference
+
+
+@pytest.mark.parametrize(
+    ("number", "isin", "wkn"),
+    [("978954", "ISIN ES0125220311", None), ("122593168", "ISIN LU2498533301", "122593168"), ("978954", "", "978954")],
+)
+def test_a_swiss_number_of_six_digits_is_none_of_germany_where_another_number_is_known(
+    number: str, isin: str, wkn: str | None
+) -> None:
+    text = GERMAN.replace("ALLIANZ SE NA O.N. 840400 DE0008404005", f"Valorennummer {number}\n{isin}")
+    assert read_only(text.replace("Bezeichnung WKN ISIN\n", ""))["wkn"] == wkn

@@ -256,3 +256,79 @@ def test_what_the_line_of_an_exchange_rate_ends_with_is_what_was_settled() -> No
     assert (trade["settled_amount"], trade["currency"]) == ("188.96", "CHF")
     assert (trade["foreign_gross_amount"], trade["foreign_currency"]) == ("205.00", "USD")
     assert read_only(text.format("198.96"))["settled_amount"] == "209.95"
+
+
+@pytest.mark.parametrize(
+    ("label", "are_known"),
+    [
+        ("Provision und Umsatzsteuer", True),  # a tax on the fee is part of it
+        ("Gebühren", True),
+        ("Kosten und Steuern", False),
+        ("Steuern, Gebühren", False),
+        ("Fees and taxes", False),
+        ("Taxes & charges", False),
+        ("Frais et impôts", False),
+        ("Gastos e impuestos", False),
+        ("Commissioni e imposte", False),
+        ("Wisselkosten en belastingen", False),
+        ("Comissões e impostos", False),
+    ],
+)
+def test_what_bank_and_state_took_together_is_neither_a_fee_nor_a_tax(label: str, are_known: bool) -> None:
+    trade = read_only(GERMAN.replace("Provision", label))
+    assert (trade["fees"] is not None) is are_known
+    assert (trade["taxes"] is not None) is are_known
+    assert trade["settled_amount"] == "209.95"
+
+
+TAX_SETTLEMENT = """
+Steuerliche Ausgleichrechnung
+Verrechnete Aktienverluste 15,75- EUR
+Kapitalertragsteuer 25,00% auf 15,75 EUR 3,94 EUR
+Ausmachender Betrag 3,94 EUR
+"""
+
+
+@pytest.mark.parametrize("heading", ["Steuerliche Ausgleichrechnung", "Steuerverrechnung", "Tax settlement"])
+def test_what_is_settled_of_taxes_below_a_trade_is_none_of_it(heading: str) -> None:
+    text = GERMAN.replace("zulasten Konto-Nr. 12345678 209,95 EUR", "Ausmachender Betrag 209,95 EUR")
+    found = read(text + TAX_SETTLEMENT.strip().replace("Steuerliche Ausgleichrechnung", heading))
+    trade = found.trades[0].trade
+    assert (str(trade.settled_amount), str(trade.taxes), found.confidence >= 0.9) == ("209.95", "0.00", True)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("Nettobetrag 200,05 EUR", "Endbetrag 196,11 EUR"),
+        ("Ausmachender Betrag 200,05 EUR", "Ausmachender Betrag 196,11 EUR"),
+        ("Nettobetrag 200,05 EUR\nSteuerverrechnung", "zugunsten Konto 12345678 196,11 EUR"),
+    ],
+)
+def test_what_was_settled_before_taxes_is_not_yet_what_was_paid(before: str, after: str) -> None:
+    text = GERMAN.replace("Kauf am", "Verkauf am")
+    text = text.replace("zulasten Konto-Nr. 12345678 209,95 EUR", f"{before}\nKapitalertragsteuer 3,94 EUR\n{after}")
+    trade = read_only(text)
+    assert (trade["settled_amount"], trade["fees"], trade["taxes"]) == ("196.11", "4.95", "3.94")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Umrechnung der Einzelpositionen in EUR zum Kurs von 1,2500",
+        "Converted into EUR at a rate of 1,2500",
+        "Conversion en EUR au cours de 1,2500",
+        "Convertido a EUR al cambio de 1,2500",
+        "Convertito in EUR al cambio di 1,2500",
+        "Omgerekend in EUR tegen koers 1,2500",
+        "Convertido em EUR ao câmbio de 1,2500",
+    ],
+)
+def test_below_a_conversion_the_account_pays_in_its_own_currency(line: str) -> None:
+    text = GERMAN.replace("EUR", "USD").replace(
+        "zulasten Konto-Nr. 12345678 209,95 USD", "Ausmachender Betrag 209,95 USD"
+    )
+    found = read(f"{text}{line}\nZu Lasten Konto 12345678 EUR 167,96")
+    trade = found.trades[0].trade.to_json()
+    assert (trade["settled_amount"], trade["currency"], trade["foreign_currency"]) == ("167.96", "EUR", "USD")
+    assert found.confidence >= 0.9

@@ -241,3 +241,11 @@ def test_a_settlement_on_the_same_day_of_another_month_leaves_the_day_of_the_tra
     for settled, is_certain in (("02/10/2026", True), ("03/09/2026", False), ("04/09/2026", False)):
         (found,) = read(note.replace("19/01/2026", settled)).trades
         assert found.is_date_certain is is_certain
+
+
+@pytest.mark.parametrize(
+    ("line", "direction"), [("Wiederanlage Fondsertrag", "buy"), ("Sie haben Wiederanlage: nein gewählt", None)]
+)
+def test_income_that_is_invested_again_buys(line: str, direction: str | None) -> None:
+    text = GERMAN.replace("Kauf am 15.01.2026", f"{line}\nHandelstag 15.01.2026").replace("zulasten ", "Endbetrag ")
+    assert read_only(text.replace("Provision 4,95 EUR\n", "").replace("209,95", "205,00"))["direction"] == direction
