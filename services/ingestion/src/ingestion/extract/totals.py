@@ -11,6 +11,7 @@ from ingestion.extract import change_labels, labels, values
 from ingestion.extract.amount_due import choose_due, list_amounts_due
 from ingestion.extract.invoice_currency import is_foreign
 from ingestion.extract.labelled_amounts import list_labelled_amounts, list_labelled_ends, list_row_amounts
+from ingestion.extract.no_tax import says_that_no_tax_is_owed
 from ingestion.extract.part_payments import drop_part_rows, find_parts_taken
 from ingestion.extract.sum_rows import CENT, SumRow, list_sum_rows
 from ingestion.extract.unconfirmed_total import contains_tax, is_doubtful, list_deductions
@@ -202,20 +203,9 @@ def _find_unconfirmed(page: Sequence[TextLine], candidates: _Candidates, *, has_
         return InvoiceTotals(doubtful=gross)
     if tax is not None:
         return InvoiceTotals(gross, gross - tax, tax)
-    is_free = bool(candidates.taxes) or _says_that_no_tax_is_owed(page, gross, candidates.nets)
+    is_free = bool(candidates.taxes) or says_that_no_tax_is_owed(page, gross, candidates.nets)
     return (
         InvoiceTotals(gross, gross, Decimal("0.00")) if is_free and not any(candidates.taxes) else InvoiceTotals(gross)
-    )
-
-
-def _says_that_no_tax_is_owed(page: Sequence[TextLine], gross: Decimal, nets: Sequence[Decimal]) -> bool:
-    """Whether the supplier says so, and neither a rate beside words about tax nor another net amount denies it."""
-    texts = [line.text for line in page]
-    return (
-        any(map(labels.NO_TAX.search, texts))
-        and all(net == gross for net in nets if net)
-        and not any(labels.WITH_TAX.search(text) for text in texts)
-        and not any(labels.TAX_WORD.search(text) and any(values.find_rates(text)) for text in texts)
     )
 
 
