@@ -154,7 +154,7 @@ DUE_DATE = match_any(
     r"\bzahlbar\s+(?:bis|(?:spätestens\s+)?(?:am|zum)(?=\s+\d))(?!\w)|\bzahlungsfrist\b",
     r"\b(?:zu\s+zahlen|überweisen\s+sie|zahlung(?:seingang)?)\s+bis\b",
     # `oder bis 30.10.2026 rein netto`, behind the line of a cash discount.
-    r"\bbis(?:\s+(?:zum|spätestens))*(?=\s+\d{1,2}\.\s?\d{1,2}\.\s?\d{2,4}\W{1,2}(?:(?:rein\s+)?netto|ohne\s+(?:jeden\s+)?(?:abzug|skonto))\b)",
+    r"(?:^\W*|\boder\s+|\bskonto\W{1,3})bis(?:\s+(?:zum|spätestens))*(?=\s+\d{1,2}\.\s?\d{1,2}\.\s?\d{2,4}\W{1,2}(?:(?:rein\s+)?netto(?!\W*\d)|ohne\s+(?:jeden\s+)?(?:abzug|skonto))\b)",
     r"\b(?:zahlbar|zahlung)\b[^.\d]{0,20}\d{1,3}[^.\d]{0,60}\b(?:spätestens|bis)(?:\s+(?:am|bis|zum))?(?=\s+\d)",
     # A sentence: `Bitte überweisen Sie den Betrag bis 14.05.2026`, `please pay £10.00 into our account by 3 May 2026`.
     r"\b(?:überweis\w*|begleich\w*|zahlen\s+sie|zahlungsbedingung\w*)[^.\d]{0,60}\bbis(?:\s+(?:zum|spätestens))*(?=\s+\d)",

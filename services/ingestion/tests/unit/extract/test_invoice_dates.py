@@ -248,7 +248,14 @@ def test_the_day_without_a_discount_may_stand_in_a_line_of_its_own() -> None:
     early = "Zahlbar bis 10.10.2026 mit 3,00 % Skonto"
     for late in ("oder bis 30.10.2026 rein netto.", "bis zum 30.10.2026 ohne Abzug", "bis 30.10.2026 netto"):
         assert dates("Rechnung 17", "Rechnungsdatum: 30.09.2026", early, late)[1] == "2026-10-30"
-    assert dates("Rechnung 17", "Rechnungsdatum: 30.09.2026", early, "geliefert bis 30.10.2026")[1] == "None"
+    for other in (
+        "geliefert bis 30.10.2026",
+        "Wartung vom 01.10.2026 bis 30.10.2026, netto 1.000,00 EUR",
+        "Angebotspreise gültig bis 30.10.2026 (netto)",
+        "Garantie bis 30.10.2026 ohne Abzug",
+        "bis 30.10.2026: netto 500,00 EUR",
+    ):
+        assert dates("Rechnung 17", "Rechnungsdatum: 30.09.2026", early, other)[1] == "None"
 
 
 def test_a_day_behind_the_number_is_the_invoices() -> None:
