@@ -32,6 +32,7 @@ import ingestion.extract.template_reading as template_reading
 import ingestion.extract.trades.note as note
 import ingestion.readers.actual_text as actual_text
 import ingestion.readers.einvoice as einvoice
+import ingestion.readers.letter_spacing as letter_spacing
 import ingestion.readers.ocr_text as ocr_text
 import ingestion.readers.page_pictures as page_pictures
 import ingestion.readers.pdf_text as pdf_text
@@ -269,6 +270,10 @@ RULES = {
     "digits that are said": Rule("ingestion.readers.actual_text", lambda text: actual_text.has_same_digits(text, text)),
     "numbers of e-invoices": Rule("ingestion.readers.xml_elements", xml_elements.parse_number),
     "garbled layers": Rule("ingestion.readers.page_pictures", lambda text: page_pictures.is_garbled(text, 0)),
+    "letters that stand apart": Rule(
+        "ingestion.readers.letter_spacing",
+        lambda text: letter_spacing.find_spaced_letters(text, [0.3] * len(text), [False] * len(text), 0.1),
+    ),
     "letters of pictures": Rule("ingestion.readers.ocr_text", read_letters),
     "placeholders": Rule("ingestion.readers.pdf_text", pdf_text.is_placeholder),
     "e-invoices": Rule("ingestion.readers.einvoice", read_e_invoice),

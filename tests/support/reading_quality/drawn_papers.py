@@ -102,8 +102,8 @@ Harrowgate Office Supplies Ltd                              INVOICE
 VAT Reg No: GB 934 6419 52
 
 Brackley Solicitors                          Invoice No.          10234
-                                             Invoice/Tax Date     03/04/2026
-                                             Due Date             03/05/2026
+12 Low Street                                Invoice/Tax Date     03/04/2026
+Leeds LS2 8AB                                Due Date             03/05/2026
 
 Qty     Details                    Unit Price     Net Amt     VAT %       VAT
 5.00    A4 copier paper box             19.99       99.95     20.00     19.99

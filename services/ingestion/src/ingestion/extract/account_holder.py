@@ -18,8 +18,10 @@ _HOLDER = labels.match_any(
 )
 # Of a mandate the account is the customer's.
 _DEBIT = labels.match_any(
-    r"mandat|lastschrift|bankeinzug|abbuchung|eingezogen|direct\s+debit|prélèv|domicilia|adeudo|addebit|incasso|autogiro|inkaso",
+    r"mandat|lastschrift|bankeinzug|abbuch|abgebucht|eingezogen|einziehen|\bdebit|\bafgeschreven|\bgeïncasseerd|\bcarg(?:o|ar\w{0,2})\s+en|\bdras\b|\btrækkes|\bpobran|direct\s+debit|prélèv|domicilia|adeudo|addebit|incasso|autogiro|inkaso",
     r"\bbetalingsservice\b",
+    # So it is where money goes back.
+    r"erstatt|rückzahl|\brefund|\brembours|\brimbors|\breembols|devoluci|devolve|\bterug(?:betal|stort)|\bterug\b|\bzwro[ct]|\bvrac|\bvrát|tilbagebetal|återbetal",
 )
 _MAX_ABOVE = 3  # lines
 _MAX_TEXT = 200  # letters of a cell

@@ -5,11 +5,13 @@ from collections.abc import Iterator, Sequence
 from importlib.resources import files
 
 from ingestion.domain.transcript import TextCell, TextLine
-from ingestion.extract import labels
-from ingestion.extract.company_names import list_long_words, parse_name
+from ingestion.extract import labels, values
+from ingestion.extract.company_names import begins_alike, list_long_words, parse_name
 from ingestion.extract.customer_cells import is_buyer_cell
 from ingestion.extract.page_blocks import find_cell, list_block
+from ingestion.extract.sender_line import is_town
 from ingestion.extract.tax_ids import find_tax_ids
+from ingestion.extract.third_parties import is_bank
 
 FOOT = 0.8  # of the lines stand above it
 _MAX_CELLS = 12  # of a line
@@ -42,6 +44,19 @@ _OF_SELLER = labels.match_any(
     r"\b(?:steuer-?\s?(?:nummer|nr)|st\.?-?\s?nr|f-?skatt|capital|registered|inscrita|registro\s+mercantil|amtsgericht|rcs|rea|c\.?s\.?v)\b",
     r"\b(?:geschäftsführ\w{1,4}|vorstand|inh(?:aber(?:in)?)?|managing\s+director|directeur|gérant|bestuurder)\b",
 )
+# Of these not even a customer with a telephone has one.
+_OF_BUSINESS = labels.match_any(
+    r"\b(?:www|iban|bankgiro|plusgiro)\b",
+    r"\b(?:steuer-?\s?(?:nummer|nr)|st\.?-?\s?nr|f-?skatt|capital|registered|inscrita|registro\s+mercantil|amtsgericht|rcs|rea|c\.?s\.?v)\b",
+    r"\b(?:geschäftsführ\w{1,4}|vorstand|managing\s+director|directeur|gérant|bestuurder)\b",
+)
+# Whom the page was sent to, and who ordered: that address is the customer's.
+_SENT_TO = re.compile(
+    r"\b(?:(?:ver|ge|über|zuge)(?:sandt|sendet|schickt|mittelt|stellt)|sent|e-?mailed|delivered|envoyée?s?|transmise?s?|adressée?s?|inviat[aoie]|spedit[ao]|trasmess[ao]"
+    r"|verzonden|verstuurd|gestuurd|enviad[ao]s?|remitid[ao]s?|wysłan\w{1,2}|przesłan\w{1,2}|(?:ode|za|po)slán\w?|sendt|skicka[dt]|mailad)\b[^.]{0,40}$"
+    r"|\b(?:user(?:\s?name)?|log-?in|benutzer(?:name)?|ordered\s+by|bestellt\s+von|besteller|commandé\s+par|besteld\s+door|(?:invoice|rechnungs|facturatie)-?\s?e-?mail)\b\W*$",
+    re.IGNORECASE,
+)
 _ENDS_COLUMN = labels.match_any(
     labels.BUYER.pattern,
     labels.COMPANY.pattern,
@@ -58,9 +73,18 @@ def find_domains(page: Sequence[TextLine], *, only_mail: bool = False) -> set[st
         for index, line in enumerate(page)
         for number, cell in enumerate(line.cells[:_MAX_CELLS])
         for match in _WEB.finditer(cell.text)
-        if (not only_mail or match[0][0] == "@") and not is_buyer_cell(page, index, number)
+        if (not only_mail or match[0][0] == "@")
+        and not is_buyer_cell(page, index, number)
+        and not _is_sent_to(line, number, match.start())
     }
     return {re.sub(r"[^a-z0-9]", "", domain) for domain in found - _FREE_MAIL}
+
+
+def _is_sent_to(line: TextLine, number: int, end: int) -> bool:
+    """By the words before an address, whose own part before the `@` ends at a blank."""
+    left = line.cells[number - 1].text[-_MAX_LINE:] if number else ""
+    before = line.cells[number].text[:end].rpartition(" ")[0]
+    return _SENT_TO.search(f"{left} {before}".rstrip()) is not None
 
 
 def has_imprint(page: Sequence[TextLine], index: int) -> bool:
@@ -82,6 +106,22 @@ def has_number_near(page: Sequence[TextLine], index: int, name: str) -> bool:
     above = next(list_block(page, index, cell, -1), None)
     is_first = above is None or labels.BARE_DOCUMENT.match(above[1].text) is not None
     return is_first or (labels.COMPANY.search(name) is not None and own[0] - index <= 2)
+
+
+def has_whole_foot(page: Sequence[TextLine], index: int, name: str) -> bool:
+    """Whether the lines of a foot say of one company all that a supplier has to: its register, its tax number, the
+    account to pay to and its own domain; and no other company is named in them, but for a bank."""
+    near = [line for line in page[max(0, index - 1) : index + _FOOT_LINES] if line.page == page[index].page]
+    cells = [cell for line in near for cell in line.cells[:_MAX_CELLS]]
+    domains = set[str]().union(*map(list_domains, cells))
+    others = [cell.text for cell in cells if labels.COMPANY.search(cell.text) and name not in cell.text]
+    return (
+        any(labels.REGISTER.search(cell.text) for cell in cells)
+        and any(map(has_tax_id, cells))
+        and any(True for cell in cells for _ in values.find_ibans(cell.text))
+        and any(begins_alike(name, domain) for domain in domains)
+        and all(map(is_bank, others))
+    )
 
 
 def list_numbers_of_foot(page: Sequence[TextLine], index: int) -> list[int]:
@@ -115,7 +155,8 @@ def list_own_cells(page: Sequence[TextLine], index: int, cell: TextCell, name: s
     """The cell of a name, and what is said of it below: nothing of a column beside it, nor of the next company."""
     own = [cell]
     for _, other in list_block(page, index, cell, 1):
-        if labels.COMPANY.search(other.text) and not is_own_number(other):
+        # `1234 AB Stad` is no company.
+        if labels.COMPANY.search(other.text) and not is_own_number(other) and not is_town(other.text):
             break
         own.append(other)
     own += [other for other in list_centred(page, index, cell) if other not in own]
@@ -154,14 +195,14 @@ def tells_of_seller(cell: TextCell) -> bool:
     return _OF_SELLER.search(cell.text[:_MAX_LINE]) is not None and not labels.BUYER.search(cell.text)
 
 
-def has_only_numbers(below: Sequence[TextCell]) -> bool:
-    """Whether nothing stands below a name, up to the invoice's title, that may be an address."""
-    for cell in below:
-        if labels.INVOICE_WORD.search(cell.text):
-            return True
-        if not is_own_number(cell) and not tells_of_seller(cell):
-            return False
-    return True
+def tells_of_business(cell: TextCell) -> bool:
+    """Whether it says what no customer's address does, not even one with a telephone."""
+    return _OF_BUSINESS.search(cell.text[:_MAX_LINE]) is not None and not labels.BUYER.search(cell.text)
+
+
+def list_domains(cell: TextCell) -> set[str]:
+    """Of a cell, as `find_domains` has them of a page."""
+    return {re.sub(r"[^a-z0-9]", "", match[1].lower()) for match in _WEB.finditer(cell.text[:_MAX_LINE])}
 
 
 def heads_its_block(page: Sequence[TextLine], index: int, cell: TextCell, name: str) -> bool:

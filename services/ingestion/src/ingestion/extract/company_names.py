@@ -7,7 +7,7 @@ from itertools import islice
 from ingestion.extract import labels
 
 _NO_NAME = re.compile(
-    r"^(?:inh(?:aber(?:in)?)?|prop(?:rietor)?|page|seite|pagina|strona|tel|fax|fon|phone|mobile|e-?mail|web|iban|bic|swift|bank|vat|gln|kvk|siret|hrb|nip|regon|date|datum|www|number|nummer|numer|numéro)\b"
+    r"^(?:inh(?:aber(?:in)?)?|prop(?:rietor)?|page|seite|pagina|strona|tel|fax|fon|phone|mobile|e-?mail|web|iban|bic|swift|bank|vat|gln|kvk|siret|hrb|nip|regon|date|datum|www|number|nummer|numer|numéro|registro|amtsgericht|handelsregister|finanzamt|steuernummer|geschäftsführ\w{1,4})\b"
     r"|@|https?:|www\.|^\W*\d|\d{3}|:\s*\S|:\s*$|[%€$£=]",
     re.IGNORECASE,
 )
@@ -25,6 +25,17 @@ _IN_SENTENCE = re.compile(
     r"\s*(?:ein|eine|einer|der|die|das|von|bei|für|mit|an?|by|of|with|powered|part|member|une?|du|de|des|par|una|dal?|del|van|een)\s"
 )
 _ADDRESS_BEHIND = re.compile(r",\s+(?:\d|sitz\b|hr[ab]\b|registered\b)", re.IGNORECASE)
+_NUMBER_IN_NAME = re.compile(r"(?<=[^\W\d_]) \d{3,4}(?=,? [^\W\d_])")
+# What stands over or before a value: no name, however alone it stands.
+_IS_LABEL = re.compile(
+    r"\W*(?:fecha|cliente?|client|customer|kunden?|datum|dat[oae]|vencimiento|vencimento|scadenza|échéance|verval\w*|förfallo\w*|forfald\w*|splatnost|termin"
+    r"|(?:faktura|factuur|fakt|kreditnota|creditnota|rechnungs|invoice|kunden?|klant|bestell?|order|ordre|auftrags?|ordrer?|sags|debiteur)-?\s?(?:n(?:umme)?r|no|nummer|number|datum|dato|date)"
+    r"|ref(?:erence|erenz|erencia|\.)?|vår\s+referens|er\s+referens|adress|adresse|telefon|bankgiro|plusgiro|org\.?\s?nr|momsreg\.?\s?nr|betalning|description|beschreibung|bezeichnung"
+    r"|beskriv\w+|omschrijving|descripción|descrizione|descrição|opis|popis|benämning|antal|anzahl|menge|quantity|qty|quantité|cantidad|quantità|aantal|ilość|price|preis|prix|prezzo|prijs"
+    r"|precio|preço|cena|pris|total|totale?|summe|suma|amount|betrag|montant|importe|importo|bedrag|kwota|částka|beløb|belopp)\W*$",
+    re.IGNORECASE,
+)
+_OF_TRADING_NAME = re.compile(r"^.{1,60}\bis\s+a\s+trading\s+(?:name|style)\s+of\s+", re.IGNORECASE)
 _SHORTEST_ALIKE = 5  # letters: fewer begin many names
 _LONG_WORD = 4
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "æ": "ae", "ø": "oe", "å": "aa"})
@@ -33,6 +44,13 @@ _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "æ": 
 def normalize_name(name: str) -> str:
     """The name without its legal form, for comparing: a footer may have it and the head not."""
     return re.sub(r"[^a-z0-9]", "", labels.COMPANY.sub("", name).lower())
+
+
+def contains_name(whole: str, name: str) -> bool:
+    """Whether a name is in another one, in whole words: `De Vries & Zn` in `Groothandel De Vries & Zn B.V.`"""
+    ours, theirs = (re.findall(r"[^\W_]+", labels.COMPANY.sub("", text).lower()) for text in (name, whole))
+    is_long = sum(map(len, ours)) >= _SHORTEST_ALIKE and len(ours) < len(theirs)
+    return is_long and any(theirs[at : at + len(ours)] == ours for at in range(len(theirs) - len(ours) + 1))
 
 
 def list_long_words(name: str) -> set[str]:
@@ -60,10 +78,13 @@ def _drop_accents(word: str) -> str:
 
 def parse_name(text: str) -> str | None:
     """The part of a cell that can be a name: a company with its legal form anywhere, else a short line of words."""
+    text = _OF_TRADING_NAME.sub("", text)
     for part in (_cut_behind_legal_form(part) for part in _split_names(text)):
         if labels.COMPANY.search(part) and normalize_name(part) and len(part) < 70 and not _is_no_name(part):
             return part.strip(" .,:;-") if not part.rstrip().endswith(".") else part.strip(" ,:;-")
     first = _split_parts(text)[0]
+    if _IS_LABEL.match(first):
+        return None
     words = first.split()
     # A long name writes its words with capitals, as a sentence does not.
     most = 7 if all(word[0].isupper() for word in words if len(word) > 3) else 5
@@ -97,7 +118,9 @@ def _split_parts(text: str) -> list[str]:
 
 
 def _is_no_name(part: str) -> bool:
-    return _NO_NAME.search(part) is not None or _IN_SENTENCE.match(part) is not None
+    # `Promociones Turia 2000, S.L.`: a number may be in a name.
+    text = _NUMBER_IN_NAME.sub(" ", part, count=1)
+    return _NO_NAME.search(text) is not None or _IN_SENTENCE.match(part) is not None
 
 
 def _cut_behind_legal_form(text: str) -> str:

@@ -5,18 +5,23 @@ from collections.abc import Sequence
 
 from ingestion.domain.transcript import TextLine
 from ingestion.extract import labels
+from ingestion.extract.addressing_words import drop_address_words
 from ingestion.extract.company_names import parse_name
-from ingestion.extract.page_blocks import BLOCK_GAP, list_block
-from ingestion.extract.sender_line import find_sender_in_text
+from ingestion.extract.page_blocks import BLOCK_GAP
 
 NAME_LABEL = re.compile(r"^\W*(?:name|firma|company|nom|naam|nazwa|nome|nombre|název|navn|namn)\W*$", re.IGNORECASE)
 _FAR_BESIDE = 150.0  # points: what is farther from a label is in another column of the page
 # Whom a hotel or a restaurant writes to, and who pays by the slip below an invoice.
 _GUEST_OR_PAYER = re.compile(
     r"^\W*(?:(?:gast|gäste|guests?|hôtes?|ospit[ei]|huésped|hóspede|goście?|gość|gæst|gäst|bewirtete\s+personen?)(?:\s*name)?"
-    r"|zahlbar\s+durch|zahler(?:in)?|einzahler|payable\s+(?:by|par)|payer|payeur|pagabile\s+da|pagatore|ordenante|betaler|betalare)"
+    r"|zahlbar\s+durch|zahler(?:in)?|einzahler|payable\s+(?:by|par)|payer|payeur|pagabile\s+da|pagatore|ordenante|betaler|betalare|indbetaler|innbetaler|maksaja|plátce)"
     r"(?:\s*\([^)]{0,30}\))?\s*(?::|$)",
     re.IGNORECASE,
+)
+# Whose goods or stay a customer pays for: he may be named elsewhere.
+_DELIVERY_OR_GUEST = labels.match_any(
+    r"\bship|deliver|\bliefer|versand|livraison|livré|consegna|destinazione|\baflever|lever(?:ing|ans)|entrega|envío|dostaw|dodac|doruč|odbiorca|příjemce|\bwarenempf",
+    r"\b(?:gast|gäste|guests?|hôtes?|hébergé|ospit[ei]|huésped|hóspede|goście?|gość|gæst|gäst|host|bewirtete|personen?|passag\w+|travell?er|patient\w*|teilnehm\w+|particip\w+)\b",
 )
 # What a customer has without being named: `Ihr Ansprechpartner: Anna Meier` is the seller's, `Your reference` a number.
 _OF_CUSTOMER = labels.match_any(
@@ -24,24 +29,6 @@ _OF_CUSTOMER = labels.match_any(
     r"order|bestell|auftrag|commande|ordine|pedido|encomenda|zamówieni|objednáv|ordre|number|nummer|númer|numér|numero|numer|číslo|service|support|sales",
     r"\b(?:no|nr|n[°º]|id|ref|code|since|seit|consultant|manager|agent|team)\b",
 )
-# Below a business's name: whom there the letter is for. No letter head has that.
-_ATTENTION = re.compile(
-    r"^\W*(?:z\.?\s?hd\.?|zu\s+händen|zhd\.?|attn\b|attention\b|att\b\.?|f\.?a\.?o\b\.?|for\s+the\s+attention|à\s+l['’]attention|t\.\s?a\.\s?v|ter\s+attentie"
-    r"|(?:alla\s+)?c\.\s?a\.(?=\s)|all['’]attenzione|a\s+la\s+atención|a/a\b|ao\s+cuidado|a/c\b|do\s+rąk|k\s+rukám"
-    r"|accounts?\s+(?:payable|department|dept)|(?:finanz|kreditoren)buchhaltung\W*$|(?:abt(?:\.|eilung)\s+)?(?:rechnungs(?:prüfung|eingang)|einkauf|buchhaltung)\W*$"
-    r"|comptabilité(?:\s+fournisseurs)?\W*$|service\s+comptable|ufficio\s+(?:contabilità|acquisti)|crediteurenadministratie|kreditorbogholderi|leverantörsreskontra)",
-    re.IGNORECASE,
-)
-# Over or before a name, which somebody is addressed by. Who is asked for by a customer is `Herr`, not `Herrn`.
-_ADDRESSED = re.compile(
-    r"^\W*(?:herrn|eheleute|familie|fam\.|herrn?\s+und\s+frau|frau\s+und\s+herrn?|m(?:\.|r|onsieur)?\s+(?:et|&|ou)\s+m(?:me|adame)|mme\s+(?:et|&)\s+m\.?|madame\s+et\s+monsieur"
-    r"|mr\.?\s+(?:&|and)\s+mrs|mrs\.?\s+(?:&|and)\s+mr|sr\.?\s+y\s+sra|sig\.?\s+e\s+sig\.?ra|(?:dhr\.?|de\s+heer)\s+en\s+(?:mevr|mw)\w{0,4}|familien|familjen|rodina|państwo|manželé)"
-    r"\.?\s+(?=[^\W\d_])",
-    re.IGNORECASE,
-)
-_ADDRESSED_FIRM = re.compile(r"^\W*(?:(?:an\s+(?:die\s+)?)?firma|fa\.|messrs\.?)\W*$", re.IGNORECASE)
-_MAX_NAME = 60  # letters
-_WINDOW_ENDS = 300.0  # points
 
 
 def is_buyer_cell(page: Sequence[TextLine], line_index: int, cell_index: int) -> bool:
@@ -88,27 +75,14 @@ def _find_heading_above(page: Sequence[TextLine], line_index: int, left: float) 
 
 
 def names_customer(label: str) -> bool:
-    """Whether a name behind such a label is the customer itself."""
-    return _OF_CUSTOMER.search(label.partition(":")[0]) is None
-
-
-def is_addressee(page: Sequence[TextLine], index: int, number: int) -> bool:
-    """Whether a letter is addressed to this cell's name: `Firma` stands over it, or a person there below it."""
-    line = page[index]
-    if line.page != page[0].page or line.top > _WINDOW_ENDS:
-        return False
-    cell = line.cells[number]
-    if _ADDRESSED.match(cell.text) and len(cell.text) < _MAX_NAME:
-        return True
-    above = next(list_block(page, index, cell, -1), None)
-    below = next(list_block(page, index, cell, 1), None)
-    return bool(
-        (above is not None and _ADDRESSED_FIRM.match(above[1].text))
-        or (below is not None and _ATTENTION.match(below[1].text))
-        or (below is not None and _ADDRESSED.match(below[1].text) and not find_sender_in_text(cell.text))
-    )
+    """Whether a name behind such a label is the customer itself: not who is asked for, sleeps there or is sent to."""
+    before = label.partition(":")[0]
+    return not (_OF_CUSTOMER.search(before) or _DELIVERY_OR_GUEST.search(before))
 
 
 def parse_customer(text: str) -> str | None:
     """Below a heading, or behind a label: `Thank you for your visit` names nobody."""
+    addressed = drop_address_words(text)
+    if addressed != text:
+        return parse_name(addressed)
     return parse_name(text.partition(":")[2].strip() if labels.BUYER.search(text) else text)

@@ -394,7 +394,8 @@ BUYER = match_any(
 COMPANY = re.compile(
     r"(?:\b(?:GmbH(?:\s*&\s*Co\.?\s*KG(?:aA)?)?|mbH|AG|KG|OHG|GbR|UG(?:\s*\(haftungsbeschränkt\))?|e\.\s?K\.|B\.?V\.?|N\.V\.?|V\.?O\.?F\.?"
     r"|Ltd\.?|Limited|LLC|L\.L\.C\.|LLP|Inc\.?|Corp\.?|Corporation|PLC|Pty|SARL|S\.A\.R\.L\.?|SASU?|EURL|S\.A\.S?\.?|SA|SE"
-    r"|S\.p\.A\.|S\.r\.l\.|SRL|A/S|ApS|AB|Oy|s\.r\.o\.|S\.L\.U?\.?|S\.r\.l|Lda\.?|Ltda\.?|a\.\s?s\.)|\b(?i:sp\.\s*z\s*o\.\s*o)\.?|\b[Ss]p\.\s*[jk]\.)(?=$|[\s,;)|●•·-])",
+    r"|S\.p\.A\.|S\.r\.l\.|SRL|A/S|ApS|AB|Oy|s\.r\.o\.|S\.L\.U?\.?|S\.r\.l|Lda\.?|Ltda\.?|a\.\s?s\."
+    r"|gGmbH|Ges\.?m\.?b\.?H\.?|e\.\s?U\.|LTD\.?|LIMITED|DAC|CLG|SLU?|S\.R\.L\.?|S\.P\.A\.?|SpA|S\.n\.c\.?|SNC|SCOP|SELARL|S[àa]rl|Sagl|BVBA|LDA\.?|LTDA\.?|I/S|K/S)|\b(?i:sp\.\s*z\s*o\.\s*o)\.?|\b[Ss]p\.\s*[jk]\.)(?=$|[\s,;)|●•·-])",
 )
 
 # Heads of the columns of an invoice's table; two languages or two words may share one.

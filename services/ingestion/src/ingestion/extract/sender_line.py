@@ -10,13 +10,24 @@ from ingestion.extract.company_names import parse_name
 _PARTS = re.compile(r"[,●•|·]|\s[-–—]\s")
 _MARK = re.compile(r"[●•|·–—-]")
 HOUSE = re.compile(r"\s\d{1,4}\s?[a-zA-Z]?$")  # a street's number ends it
-TOWN = re.compile(r"(?:[A-Z]{1,2}-)?\d{4,5}\s+[^\W\d]")  # a postcode and its town
+# A postcode and its town: `12345 Stadt`, `110 00 Praha`, `00-001 Warszawa`, `1000-001 Lisboa`.
+TOWN = re.compile(r"(?:[A-Z]{1,3}-)?(?:\d{4,5}|\d{3} \d{2}|\d{2}-\d{3}|\d{4}-\d{3})\s+[^\W\d]")
+# Where the postcode follows: `Leeds LS1 4DE`, `Limerick V94 X2P4`, `Austin, TX 78701`, `Toronto ON M5V 2T6`.
+_TOWN_BEFORE = re.compile(
+    r"^[A-Z][^\d]{1,40}[\s,]"
+    r"(?:[A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2}|[A-Z]\d[\dW] ?[A-Z\d]{4}|[A-Z]{2} \d{5}(?:-\d{4})?|[A-Z]\d[A-Z] ?\d[A-Z]\d)$"
+)
 _MAX_CELLS = 12  # of a line
 _WINDOW = 260.0  # points: above it stands the line over a window
 _CLOSE = 6  # times a line's height
 _WINDOW_LINES = 8
 _WINDOW_HEIGHT = 14  # times a line's height
 _SAME_LEFT = 40.0
+
+
+def is_town(text: str) -> bool:
+    """Whether it is the last line of an address."""
+    return TOWN.match(text) is not None or _TOWN_BEFORE.match(text) is not None
 
 
 def find_sender(line: TextLine, number: int) -> str | None:
@@ -28,7 +39,7 @@ def find_sender(line: TextLine, number: int) -> str | None:
 
 def find_sender_in_text(text: str) -> str | None:
     parts = [part.strip() for part in _PARTS.split(text)]
-    town = next((number for number, part in enumerate(parts) if number and TOWN.match(part)), None)
+    town = next((number for number, part in enumerate(parts) if number and is_town(part)), None)
     # A company with a postcode of its own names no street.
     least = 2 if labels.COMPANY.search(parts[0]) else 3
     if len(parts) < least or town is None:

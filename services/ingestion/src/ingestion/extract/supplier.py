@@ -9,20 +9,22 @@ from ingestion.domain.transcript import TextLine
 from ingestion.extract import business_marks as marks
 from ingestion.extract import kind_words, labels
 from ingestion.extract.account_holder import find_account_holder
-from ingestion.extract.company_names import begins_alike, normalize_name, parse_name
+from ingestion.extract.addressing_words import is_addressee
+from ingestion.extract.bare_addresses import BareAddress, list_bare_addresses
+from ingestion.extract.company_names import begins_alike, contains_name, normalize_name, parse_name
 from ingestion.extract.customer_cells import (
     NAME_LABEL,
     find_buyer_label,
-    is_addressee,
     names_customer,
     parse_customer,
 )
-from ingestion.extract.page_blocks import list_block
+from ingestion.extract.page_blocks import find_cell, list_block
 from ingestion.extract.sender_line import (
     HOUSE,
     TOWN,
     find_sender,
     is_below_sender_line,
+    is_town,
     stands_over_window,
 )
 from ingestion.extract.supplier_signs import Candidate, Sign, has_legal_form, is_contradicted, is_enough
@@ -31,6 +33,8 @@ from ingestion.extract.values import is_money
 
 _HEAD_LINES = 8
 _MAX_CELLS = 12  # of a line
+_NEAR_LABEL = 5  # lines
+_NARROW = 30.0  # times a line's height: what a till prints on
 
 # How sure a name must be, and how far ahead of the next.
 _ENOUGH = 3.0
@@ -38,8 +42,22 @@ _AHEAD = 1.0
 _MAX_CERTAIN = 8  # of a page with more nobody knows which it is
 _LARGE = 1.3  # of the height of most lines: the type of a letter head
 
+_IN_HEAD = frozenset({Sign.LETTER_HEAD, Sign.TOP, Sign.HEADS_BLOCK})
+_IN_FOOT = frozenset({Sign.IMPRINT, Sign.NUMBER_OF_FOOT})
 _LETTER_HEAD = 110.0  # points: a customer stands in an envelope's window, which begins 4 cm below the edge
 _UPPER_PART = 300.0  # points
+# Below the invoice a slip to pay with names who pays as well, and whom.
+_SLIP = re.compile(
+    r"\b(?:remittance\s+(?:advice|slip)|payment\s+slip|(?:please\s+)?detach|bank\s+giro\s+credit|zahlschein|zahlteil|empfangsschein|überweisungsträger|talon|bulletin\s+de\s+(?:versement|paiement)"
+    r"|section\s+paiement|tilisiirto|inn?betal(?:nings|ings)kort|girokort|giroindbetaling|bollettino|polizza\s+di\s+versamento|sezione\s+pagamento|acceptgiro|polecenie\s+przelewu|složenka)\b",
+    re.IGNORECASE,
+)
+# Who sold it may be one of the seller's people: `Verkäufer: Anna Kunz`.
+_SALESPERSON = re.compile(
+    r"^\W*(?:verkäufer(?:in)?|verkauft\s+(?:durch|von)|vendeu(?:r|se)|vendue?s?\s+par|vendedora?|vendid[oa]\s+por|venditore|vendut[oa]\s+da|verkoper|verkocht\s+door|s[æä]lger|säljare"
+    r"|s[æä]lj?[egt]s?\s+a[fv]|(?:sold|issued)\s+by|sprzedawca|sprzedawan[ey]\s+przez|wystawca|prodávající|emitente|emisor)\b",
+    re.IGNORECASE,
+)
 # `From` and `Remit to` name stations and branches too.
 _NO_NAMING = re.compile(r"^\W*(?:from|remit|service)\b", re.IGNORECASE)
 
@@ -61,6 +79,9 @@ class _Page:
     domains: set[str]
     domains_in_foot: set[str]
     domains_of_mail: set[str]
+    domains_of_web: set[str]
+    addresses: Sequence[BareAddress]
+    slip: int
     last_page: int
     usual_height: float
 
@@ -68,7 +89,7 @@ class _Page:
         return line.page == self.lines[0].page
 
     def is_in_foot(self, index: int) -> bool:
-        is_outer = self.lines[index].page in (self.lines[0].page, self.last_page)
+        is_outer = self.lines[index].page in (self.lines[0].page, self.last_page) and index < self.slip
         return is_outer and index > len(self.lines) * marks.FOOT
 
 
@@ -123,6 +144,7 @@ def _gather_names(lines: Sequence[TextLine]) -> _Names:
                 names.get_candidate(holder).add(Sign.HOLDER, 2.0)
                 if not page.is_in_foot(index):
                     names.get_candidate(holder).add(Sign.HOLDER_ABOVE_FOOT)
+    _join_head_and_foot(names)
     _add_signs_of_page(names, lines)
     return names
 
@@ -146,17 +168,42 @@ def _look_over(lines: Sequence[TextLine]) -> _Page:
         marks.find_domains(lines),
         marks.find_domains(lines[foot:]),
         marks.find_domains(upper, only_mail=True),
+        marks.find_domains(lines) - marks.find_domains(lines, only_mail=True),
+        list_bare_addresses(lines),
+        next(
+            (index for index, line in enumerate(lines) if index > len(lines) / 2 and _SLIP.search(line.text)),
+            len(lines),
+        ),
         max((line.page for line in lines), default=0),
         median(line.height for line in lines) if lines else 0.0,
     )
 
 
+def _find_slip(lines: Sequence[TextLine]) -> int:
+    lower = range(len(lines) // 2, len(lines))
+    return next((index for index in lower if _SLIP.search(lines[index].text)), len(lines))
+
+
 def _add_labelled(names: _Names, lines: Sequence[TextLine], index: int, number: int) -> None:
     labelled = _find_labelled_seller(lines, index, number)
-    if labelled:
-        names.get_candidate(labelled).add(Sign.LABEL, 4.0)
-        if not _NO_NAMING.match(lines[index].cells[number].text):
-            names.get_candidate(labelled).add(Sign.NAMED)
+    label = lines[index].cells[number].text
+    if labelled is None or (_SALESPERSON.match(label) and not _is_business(lines, index, labelled)):
+        return
+    names.get_candidate(labelled).add(Sign.LABEL, 4.0)
+    if not _NO_NAMING.match(label):
+        names.get_candidate(labelled).add(Sign.NAMED)
+
+
+def _is_business(lines: Sequence[TextLine], index: int, name: str) -> bool:
+    """Whether a name behind such a label has a legal form, an address or a number: a clerk has none of them."""
+    # A heading with a name below it is the seller's; a clerk stands in the label's line.
+    if labels.COMPANY.search(name) or find_cell(lines[index], name) is None:
+        return True
+    for at in range(index, min(index + _NEAR_LABEL, len(lines))):
+        if (cell := find_cell(lines[at], name)) is not None:
+            below = [other for _, other in list_block(lines, at, cell, 1)]
+            return any(is_town(other.text) or marks.is_own_number(other) for other in below)
+    return False
 
 
 def _add_name(names: _Names, page: _Page, index: int, number: int) -> None:
@@ -227,6 +274,8 @@ def _add_own_signs(candidate: Candidate, page: _Page, index: int, number: int) -
             candidate.add(Sign.IMPRINT)
         if marks.list_numbers_of_foot(lines, index):
             candidate.add(Sign.NUMBER_OF_FOOT)
+        if marks.has_whole_foot(lines, index, name) and all(begins_alike(name, domain) for domain in page.domains):
+            candidate.add(Sign.WHOLE_FOOT)
         if any(begins_alike(name, domain) for domain in page.domains_of_mail):
             candidate.add(Sign.DOMAIN_OF_MAIL)
     elif line.top < _UPPER_PART and page.is_on_first(line):
@@ -236,6 +285,11 @@ def _add_own_signs(candidate: Candidate, page: _Page, index: int, number: int) -
     own = marks.list_own_cells(lines, index, line.cells[number], name)
     if any(map(marks.has_tax_id, own)):
         candidate.add(Sign.OWN_TAX_ID)
+    of_own = set[str]().union(*map(marks.list_domains, own))
+    if any(begins_alike(name, domain) for domain in of_own & page.domains):
+        candidate.add(Sign.OWN_DOMAIN)
+    if any(begins_alike(name, domain) for domain in page.domains_of_web - of_own):
+        candidate.add(Sign.DOMAIN_OF_WEB)
 
 
 def _add_signs_of_head(candidate: Candidate, page: _Page, index: int, number: int) -> None:
@@ -243,6 +297,8 @@ def _add_signs_of_head(candidate: Candidate, page: _Page, index: int, number: in
     cell = line.cells[number]
     own = marks.list_own_cells(page.lines, index, cell, name)
     candidate.add(Sign.UPPER)
+    if any(address.line == index and address.is_of(name) for address in page.addresses):
+        candidate.add(Sign.HAS_BARE_ADDRESS)
     if any(map(marks.is_own_number, own)):
         candidate.add(Sign.OWN_NUMBER)
     if marks.heads_its_block(page.lines, index, cell, name):
@@ -252,23 +308,50 @@ def _add_signs_of_head(candidate: Candidate, page: _Page, index: int, number: in
     candidate.add(Sign.LETTER_HEAD)
     if any(map(marks.tells_of_seller, own)):
         candidate.add(Sign.CONTACT)
-    if marks.has_only_numbers(own[1:]):
-        candidate.add(Sign.NO_ADDRESS)
+    if any(map(marks.tells_of_business, own)):
+        candidate.add(Sign.OF_BUSINESS)
+    lowest = max((at for at, other in list_block(page.lines, index, cell, 1) if other in own), default=index)
+    if any(address.line > lowest and not address.is_of(name) for address in page.addresses):
+        candidate.add(Sign.ADDRESS_BELOW)
+
+
+def _join_head_and_foot(names: _Names) -> None:
+    """`De Vries & Zn` over the letter, and `Groothandel De Vries & Zn B.V.` with its number in the foot, are one."""
+    heads = [
+        (key, head) for key, head in names.candidates.items() if head.signs >= _IN_HEAD and key not in names.customers
+    ]
+    feet = [foot for foot in names.candidates.values() if foot.signs >= _IN_FOOT and Sign.UPPER not in foot.signs]
+    for foot in feet[:_MAX_CERTAIN]:
+        within = [(key, head) for key, head in heads if contains_name(foot.written, head.written)]
+        if len(within) == 1:
+            ((key, head),) = within
+            foot.signs |= head.signs
+            foot.rows |= head.rows
+            foot.score += head.score
+            names.candidates.pop(key, None)
 
 
 def _add_signs_of_page(names: _Names, lines: Sequence[TextLine]) -> None:
     is_from_till = not names.customers and _is_from_till(lines)
+    is_narrow = _is_narrow(lines)
     candidates = names.candidates
     for key, candidate in candidates.items():
         if names.has_customer and key not in names.customers:
             candidate.add(Sign.OTHER_CUSTOMER)
-        if is_from_till:
+        # On a page of a letter's width who begins it may be whom an order was sent to.
+        if is_from_till and (is_narrow or Sign.HAS_BARE_ADDRESS not in candidate.signs):
             candidate.add(Sign.TILL)
         if len(names.tax_ids) == 1:
             candidate.add(Sign.ONLY_TAX_ID)
     numbered = [candidate for candidate in candidates.values() if Sign.NUMBER in candidate.signs]
     if len(numbered) == 1:
         numbered[0].add(Sign.ONLY_NUMBER, 1.0)
+
+
+def _is_narrow(page: Sequence[TextLine]) -> bool:
+    edges = [(cell.left, cell.right) for line in page for cell in line.cells]
+    left, right = min((left for left, _ in edges), default=0.0), max((right for _, right in edges), default=0.0)
+    return right - left < _NARROW * (median(line.height for line in page) if page else 0.0)
 
 
 def _is_from_till(page: Sequence[TextLine]) -> bool:
@@ -282,7 +365,8 @@ def _is_from_till(page: Sequence[TextLine]) -> bool:
 
 def _choose_supplier(names: _Names) -> Supplier | None:
     best = _find_best(names.candidates)
-    if best is not None and not best.stands_elsewhere_alone:
+    # Whom a letter is written to may be ahead, with a legal form, of a name without one.
+    if best is not None and not (best.stands_elsewhere_alone or Sign.HAS_BARE_ADDRESS in best.signs):
         return _judge(best, names)
     # A company that only a foot has may be ahead, with its number, of a letter head that other signs agree with.
     enough = [candidate for candidate in names.candidates.values() if is_enough(candidate.signs)][: _MAX_CERTAIN + 1]

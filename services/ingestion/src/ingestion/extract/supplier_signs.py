@@ -1,4 +1,4 @@
-"""What on a page says whose invoice it is, and which of it is enough to believe it without a person (ADR 82)."""
+"""What on a page says whose invoice it is, and which of it is enough to believe it without a person (ADR 82, 84)."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -27,6 +27,8 @@ class Sign(Enum):
     COMPANY = "company"  # by its legal form
     DOMAIN = "domain"
     DOMAIN_IN_FOOT = "domain in foot"
+    OWN_DOMAIN = "own domain"  # in its own block
+    DOMAIN_OF_WEB = "domain of a web address apart"
     DOMAIN_OF_MAIL = "domain of a mail address above"
     MAIL = "mail"
     LARGE = "large"
@@ -42,11 +44,14 @@ class Sign(Enum):
     ONLY_TAX_ID = "only tax number"
     CONTACT = "contact"  # in its letter head
     HEADS_BLOCK = "heads its block"
-    NO_ADDRESS = "no address"  # a letter is written to an address: name and number alone are a letter head
+    OF_BUSINESS = "of a business"  # what no customer's address has, in its letter head
+    WHOLE_FOOT = "whole foot"  # all that a business has, its account and its domain, and nobody else
     IMPRINT = "imprint"  # in the foot, which it stands in again
     NUMBER_OF_FOOT = "number of the foot"
     # Of the page.
     OTHER_CUSTOMER = "other customer"
+    HAS_BARE_ADDRESS = "bare address"  # it may be whom the letter is written to
+    ADDRESS_BELOW = "address below"  # somebody else's, of whom nothing else is said
     TILL = "till"
 
 
@@ -60,6 +65,9 @@ _BESIDE_SENDER_LINE = (
 _IN_HEAD_AND_FOOT = (Sign.COMPANY, Sign.OWN_NUMBER, Sign.DOMAIN, Sign.MAIL)
 _BUSINESS = (Sign.CONTACT, Sign.LARGE)
 _FIRST_AT_TILL = (Sign.FIRST, Sign.OWN_NUMBER, Sign.CONTACT)
+# What a customer at the top has not, though he has a telephone, a number, a domain and an account as well.
+_NO_CUSTOMER = (Sign.OTHER_CUSTOMER, Sign.ADDRESS_BELOW, Sign.OF_BUSINESS)
+_LARGE_HEAD = {Sign.LETTER_HEAD, Sign.LARGE, Sign.HEADS_BLOCK}
 _CERTAIN = tuple(
     map(
         frozenset,
@@ -70,21 +78,26 @@ _CERTAIN = tuple(
             *({Sign.LETTER_HEAD, Sign.IMPRINT, Sign.NUMBER_OF_FOOT, Sign.HEADS_BLOCK, other} for other in _BUSINESS),
             {Sign.LETTER_HEAD, Sign.HOLDER},
             {Sign.LETTER_HEAD, Sign.DOMAIN_IN_FOOT},
-            {Sign.LETTER_HEAD, Sign.DOMAIN, Sign.COMPANY},
-            {Sign.LETTER_HEAD, Sign.DOMAIN, Sign.MAIL},
-            {Sign.LETTER_HEAD, Sign.OWN_NUMBER, Sign.HEADS_BLOCK, Sign.CONTACT},
-            {Sign.LETTER_HEAD, Sign.OWN_NUMBER, Sign.HEADS_BLOCK, Sign.OTHER_CUSTOMER},
-            {Sign.LETTER_HEAD, Sign.OWN_NUMBER, Sign.HEADS_BLOCK, Sign.NO_ADDRESS},
+            {Sign.LETTER_HEAD, Sign.DOMAIN_OF_WEB, Sign.COMPANY},
+            *({Sign.LETTER_HEAD, Sign.OWN_DOMAIN, Sign.COMPANY, other} for other in _NO_CUSTOMER),
+            *({Sign.LETTER_HEAD, Sign.OWN_DOMAIN, Sign.MAIL, other} for other in _NO_CUSTOMER),
+            *({Sign.LETTER_HEAD, Sign.OWN_NUMBER, Sign.HEADS_BLOCK, other} for other in _NO_CUSTOMER),
+            *({Sign.LETTER_HEAD, Sign.OWN_NUMBER, Sign.MAIL, other} for other in _NO_CUSTOMER),
             # Nobody prints whom he writes to in larger type than the rest.
-            {Sign.LETTER_HEAD, Sign.OWN_NUMBER, Sign.HEADS_BLOCK, Sign.LARGE, Sign.COMPANY},
-            {Sign.LETTER_HEAD, Sign.OWN_NUMBER, Sign.MAIL},
+            *({*_LARGE_HEAD, Sign.OWN_NUMBER, other} for other in (Sign.COMPANY, Sign.CONTACT)),
+            *({*_LARGE_HEAD, Sign.COMPANY, other} for other in (Sign.OWN_DOMAIN, Sign.ADDRESS_BELOW)),
+            *({*_LARGE_HEAD, Sign.CONTACT, other} for other in (Sign.OWN_DOMAIN, Sign.ADDRESS_BELOW)),
+            *({*_LARGE_HEAD, Sign.MAIL, other} for other in (Sign.OTHER_CUSTOMER, Sign.ADDRESS_BELOW)),
+            {Sign.LETTER_HEAD, Sign.HEADS_BLOCK, Sign.OF_BUSINESS, Sign.ADDRESS_BELOW},
             {Sign.UPPER, Sign.COMPANY, Sign.HEADS_BLOCK, Sign.OWN_NUMBER, Sign.OTHER_CUSTOMER},
+            {Sign.UPPER, Sign.COMPANY, Sign.HEADS_BLOCK, Sign.OWN_DOMAIN, Sign.OTHER_CUSTOMER},
             {Sign.TOP, Sign.COMPANY, Sign.HEADS_BLOCK, Sign.OTHER_CUSTOMER},
             # A till prints whose it is first; whose bill it is may follow.
             *({Sign.TILL, Sign.TOP, Sign.COMPANY, other} for other in _FIRST_AT_TILL),
             # Whose head is a picture: it is paid, or written to, and has the page's one tax number.
             {Sign.HOLDER_ABOVE_FOOT, Sign.OWN_TAX_ID, Sign.ONLY_TAX_ID},
             {Sign.FOOT, Sign.COMPANY, Sign.OWN_TAX_ID, Sign.ONLY_TAX_ID, Sign.DOMAIN_OF_MAIL},
+            {Sign.WHOLE_FOOT, Sign.COMPANY, Sign.ONLY_TAX_ID, Sign.OTHER_CUSTOMER},
         ),
     )
 )
@@ -125,8 +138,9 @@ def is_enough(signs: set[Sign]) -> bool:
 
 
 def is_contradicted(best: Candidate, others: Iterable[Candidate]) -> bool:
-    """Whether the page calls somebody else the sender, pays somebody else, or has two names beside in its head."""
-    is_bare = not is_enough(best.signs - {Sign.NO_ADDRESS})
+    """Whether the page calls somebody else the sender, pays somebody else, or has two names beside in its head; or,
+    where the other address makes it certain, whether that may be one to deliver to, and the seller is elsewhere."""
+    is_bare = not is_enough(best.signs - {Sign.ADDRESS_BELOW})
     return any(
         (_contradicts(best, other) or (is_bare and _may_be_seller(other))) and not best.is_same(other)
         for other in others
@@ -134,7 +148,13 @@ def is_contradicted(best: Candidate, others: Iterable[Candidate]) -> bool:
 
 
 def _may_be_seller(other: Candidate) -> bool:
-    return bool(other.signs & {Sign.ADDRESS, Sign.COMPANY, Sign.DOMAIN, Sign.MAIL}) and not is_financier(other.written)
+    if is_financier(other.written) or Sign.HAS_BARE_ADDRESS in other.signs:
+        return False
+    if other.signs & {Sign.ADDRESS, Sign.COMPANY}:
+        return True
+    # What stands below a name in its own block is how that one is reached.
+    is_heading = Sign.HEADS_BLOCK in other.signs or Sign.UPPER not in other.signs
+    return is_heading and bool(other.signs & {Sign.DOMAIN, Sign.MAIL, Sign.CONTACT})
 
 
 def _contradicts(best: Candidate, other: Candidate) -> bool:

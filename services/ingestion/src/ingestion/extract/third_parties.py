@@ -9,6 +9,7 @@ from ingestion.extract import labels
 
 # Each ends with the small word before the name: `Partner of`, `erstellt mit`.
 _RELATIONS = (
+    r"\bc\s?/\s?o\b",  # at whose address somebody is
     r"\b(?:partner|member|part|division|subsidiary|franchisee|(?:company|brand|business))\s+(?:of|in)\b",
     r"\b(?:powered|insured|delivered|shipped|processed|accredited|certified|approved|underwritten|operated)\s+by\b",
     r"\b(?:created|made|generated|printed|produced|written)\s+(?:with|by|in|using)\b",
@@ -69,6 +70,10 @@ _FOR_ANOTHER = labels.match_any(
     r"\b(?:issued|invoiced|billed|sold|raised|prepared|acting|agent)\b.{0,60}\bon\s+behalf\s+of\b|\bname\s+and\s+on\s+behalf\b",
     r"\bim\s+namen\s+(?:und|von|der)\b.{0,40}\brechnung\b|\bau\s+nom\s+et\s+pour\s+le\s+compte\b|\bin\s+nome\s+e\s+per\s+conto\b",
     r"\ben\s+nombre\s+y\s+por\s+cuenta\b|\bem\s+nome\s+e\s+por\s+conta\b|\b(?:namens|in\s+naam)\s+en\s+voor\s+rekening\b",
+    # Or whom the customer writes it for.
+    r"\bself[\s-]?billing\b|\bgutschriftsverfahren\b|\bgutschrift\s+(?:gem\.|gemäß|nach|i\.\s?s\.\s?[dv]\.)\s*§\s?14|\babrechnungsgutschrift\b|\bautofacturation\b"
+    r"|\bautofattura\b|\bfacturación\s+por\s+el\s+destinatario\b|\buitgereikt\s+door\s+(?:de\s+)?afnemer\b|\bselfbilling\b|\bautofaturação\b"
+    r"|\bsamofakturowani[ea]\b|\bvystaveno\s+zákazníkem\b|\b(?:selvfakturering|självfakturering|afregningsbilag)\b",
     r"\bw\s+imieniu\s+i\s+na\s+rzecz\b|\bjménem\s+a\s+na\s+účet\b|\bpå\s+vegne\s+af\b|\bför\s+\w{1,30}\s+räkning\b",
 )
 _MAX_TEXT = 300  # letters

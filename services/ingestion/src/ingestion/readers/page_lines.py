@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ingestion.domain.transcript import TextCell, TextLine
+from ingestion.readers.letter_spacing import find_spaced_letters
 from ingestion.readers.page_letters import Letter
 
 MAX_ROWS = 2000  # no page has as many lines of text
@@ -171,15 +172,23 @@ def _compute_line_height(letters: Sequence[Letter]) -> float:
 
 
 def _split_cells(letters: Sequence[Letter]) -> Iterator[TextCell]:
-    text, start, end, before = [letters[0].text], letters[0].left, letters[0].right, letters[0]
-    for letter in letters[1:]:
+    start, end, before = 0, letters[0].right, letters[0]
+    gaps = [0.0]
+    for at, letter in enumerate(letters[1:], start=1):
         # By the smaller of the two: a headline beside small print has gaps of its own.
         gap = (letter.left - end) / max(min(letter.height, before.height), 1.0)
         if gap > _GAP:
-            yield TextCell("".join(text), start, end)
-            text, start = [letter.text], letter.left
-        else:
-            is_parted = gap > (_WRITTEN_BLANK if letter.follows_blank else _BLANK)
-            text += [" ", letter.text] if is_parted else [letter.text]
+            yield _build_cell(letters[start:at], gaps, end)
+            start, gaps = at, []
+        gaps.append(gap)
         end, before = max(end, letter.right), letter
-    yield TextCell("".join(text), start, end)
+    yield _build_cell(letters[start:], gaps, end)
+
+
+def _build_cell(letters: Sequence[Letter], gaps: Sequence[float], right: float) -> TextCell:
+    written = [letter.text for letter in letters]
+    joined = find_spaced_letters(written, gaps, [letter.follows_blank for letter in letters], _BLANK)
+    for at, letter in enumerate(letters[1:], start=1):
+        if gaps[at] > (_WRITTEN_BLANK if letter.follows_blank else _BLANK) and at not in joined:
+            written[at] = f" {letter.text}"
+    return TextCell("".join(written), letters[0].left, right)

@@ -46,6 +46,7 @@ pytestmark = pytest.mark.stack
 PAGE = """
 Northwind Ltd
 VAT number GB 123 4567 82
+Bill to: Redbourne Homes Ltd
 Invoice Number: NP-12
 Invoice Date: 2026-03-04
 Subtotal  £70.00

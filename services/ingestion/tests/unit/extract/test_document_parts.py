@@ -17,6 +17,7 @@ TERMS = "Terms and conditions\nAn invoice is due within 30 days"
 INVOICE = """
 Northwind Ltd
 VAT number GB 123 4567 82
+Bill to: Redbourne Homes Ltd
 Invoice Number: NP-12
 Invoice Date: 2026-03-04
 Subtotal  £70.00

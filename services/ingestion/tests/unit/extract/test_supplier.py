@@ -34,12 +34,15 @@ def test_a_mail_domain_names_the_supplier_unless_anybody_can_have_an_address_the
     [
         ("Muster GmbH\nInvoice 7\nTotal 10.00", False),  # it may as well be the customer
         ("Muster GmbH\nInvoice 7\nTotal 10.00\n\nVAT DE136695976", False),  # the number may be another's
-        ("Muster GmbH\nVAT DE136695976\nInvoice 7\nTotal 10.00", True),
+        ("Muster GmbH\nVAT DE136695976\nInvoice 7\nTotal 10.00", False),  # a customer has one too
+        ("Muster GmbH\nVAT DE136695976\nInvoice 7\nCustomer: Kunde AG\nTotal 10.00", True),
         ("Muster GmbH\nInvoice 7\nBill to\nKunde AG\nTotal 10.00", True),
-        ("Muster GmbH\nInvoice 7\nTotal 10.00\nmail@muster-gmbh.example", True),
+        ("Muster GmbH\nInvoice 7\nTotal 10.00\n\nmail@muster.example", True),
+        ("Muster GmbH\nmail@muster.example\n\nInvoice 7\nTotal 10.00", False),
         ("Muster GmbH\nInvoice 7\nTotal 10.00\nAccount holder: Muster GmbH, Example Bank", True),
         ("Invoice 7\nMuster GmbH · 10115 Berlin\nAnna Kunz\nRing 3\nTotal 10.00", True),
-        ("Studio Kunz\nVAT DE136695976\nInvoice 7\nTotal 10.00", True),
+        ("Studio Kunz\nVAT DE136695976\nInvoice 7\nTotal 10.00", False),
+        ("Studio Kunz\nVAT DE136695976\nInvoice 7\nCustomer: Kunde AG\nTotal 10.00", True),
         ("Dakwerken Kunz\nInvoice 7\nTotal 10.00\nIBAN NL08RABO0311223344 t.n.v. Dakwerken Kunz", True),
         ("Muster GmbH\nRing 3\nRechnung 7\nBrot  10,00\nGesamt  10,00\nEC-Karte  10,00", True),
         ("Muster GmbH\nRing 3\nRechnung 7\nKarte zum Brot  10,00\nGesamt  10,00", False),
@@ -228,34 +231,23 @@ def test_a_dash_may_be_in_a_name(head: str, expected: str | None) -> None:
     assert find_supplier_name(page(f"{head}\nVAT DE136695976\nInvoice 7\nTotal 10.00")) == expected
 
 
-@pytest.mark.parametrize(
-    ("address", "lines_above", "is_certain"),
-    [
-        (["Ring 3"], 10, False),
-        (["Ring 3"], 0, False),
-        (["Ring 3", "Tel. 030 1234567"], 0, True),  # whom a letter is written to has no telephone there
-        (["Ring 3", "Tel. 030 1234567"], 10, False),
-        ([], 0, True),  # nor is it written to nowhere
-        ([], 10, False),
-    ],
-)
-def test_a_companys_own_number_is_believed_in_a_letter_head_that_no_customers_address_can_be(
-    address: list[str], lines_above: int, is_certain: bool
+@pytest.mark.parametrize("customer", [[], ["Beispiel AG", "Weg 8", "54321 Stadt"]])
+@pytest.mark.parametrize("lines_above", [0, 10])
+@pytest.mark.parametrize("own", [["Ring 3"], ["Ring 3", "Tel. 030 1234567"], ["Ring 3", "info@muster.example"], []])
+def test_a_companys_own_number_is_believed_in_a_letter_head_over_another_address(
+    own: list[str], lines_above: int, customer: list[str]
 ) -> None:
-    """Where the supplier is a picture, the customer is the only company of the page, and has the only tax number."""
+    """Where the supplier is a picture, the customer is the only company of the page, and has the only tax number. He
+    may have a telephone as well, or no address."""
     rows = [
         *(["Page 1 of 1"] if lines_above else []),
         *[""] * lines_above,
-        "Muster GmbH",
-        "VAT DE136695976",
-        *address,
-        *[""] * 5,
-        "Invoice 7",
-        *["Item  1.00"] * 9,
+        *("Muster GmbH", "VAT DE136695976", *own, "", ""),
+        *(*customer, *[""] * 5, "Invoice 7", *["Item  1.00"] * 9),
     ]
     supplier = find_supplier(page("\n".join(rows)))
     assert supplier is not None
-    assert supplier.is_certain is is_certain
+    assert supplier.is_certain is (bool(customer) and not lines_above)
 
 
 def test_a_companys_own_number_is_believed_where_its_name_is_larger_than_the_rest() -> None:

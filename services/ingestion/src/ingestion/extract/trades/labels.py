@@ -1,4 +1,5 @@
-"""What contract notes call their fields, in English, German, French, Spanish, Italian, Dutch, Portuguese and Danish.
+"""What contract notes call their fields, in English, German, French, Spanish, Italian, Dutch, Portuguese, Danish,
+Swedish, Norwegian, Polish and Czech.
 
 One pattern finds all labels of a line, so that a line is read once. Where two fields may begin at one place, the one
 that stands first here is meant: a label that can mean nothing else comes before a shorter one.
@@ -58,6 +59,7 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
             ),
             r"devisen(?:kurs|mittelkurs|briefkurs|geldkurs)?\b|dev\.?\s?kurs|umrechnungs?kurs|wechselkurs|(?:ex(?:change)?|fx|conversion)[\s-]*rate",
             r"(?:taux|cours)\s+de\s+(?:change|conversion)|tipo\s+de\s+cambio|(?:tasso|cambio)\s+(?:di\s+)?(?:cambio|valuta|divisa)|wisselkoers|c[âa]mbio|valutakurs",
+            r"v[äa]xelkurs|valutakurs(?=\W)|vekslingskurs|kurs\s+(?:walutowy|wymiany|przeliczeniowy)|(?:m[ěe]nov[ýy]|sm[ěe]nn[ýy]|devizov[ýy])\s+kurz|kurz\s+m[ěe]ny",
         ),
     ),
     (
@@ -73,6 +75,8 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
             r"date\s+(?:de\s+)?(?:l['’])?(?:achat|vente|souscription|rachat|bourse|ex[ée]cution|cession)|date\s+d['’](?:achat|ordre\s+ex[ée]cut[ée])|ex[ée]cut[ée]\s+(?:le|[àa])|s[ée]ance\s+du|date\s+de\s+(?:la\s+)?(?:vl|valeur\s+liquidative)|n[ée]goci[ée]e?\s+le",
             r"fecha\s+(?:de\s+)?(?:compra|venta|suscripci[óo]n|reembolso)|fecha\s+y\s+hora(?:\s+de\s+(?:la\s+)?(?:ejecuci[óo]n|operaci[óo]n))?|contratad[ao]\s+el|data\s+(?:di\s+)?(?:acquisto|vendita|sottoscrizione|rimborso|contratto)|data\s+(?:e|/)\s*ora(?:\s+(?:di\s+)?(?:esecuzione|operazione))?",
             r"data\s+(?:de\s+|da\s+)?(?:compra|venda|subscri[çc][ãa]o|resgate)|data\s+e\s+hora(?:\s+da\s+\w+)?|executad[ao]\s+em|(?:aankoop|verkoop|uitvoer)\s?datum|datum\s+(?:en\s+tijd(?:stip)?|uitvoering)|verhandeld\s+op|transactiedag",
+            r"(?:aff[äa]rs|avsluts|handels|transaktions|transaksjons|handle|slutseddel)(?:dag(?:en)?|datum|dato)\b|utf[öo]rd(?:es|a)?\s+den|udf[øo]rt\s+den|utf[øo]rt\s+den",
+            r"data\s+(?:i\s+(?:godzina|czas)\s+)?(?:zawarcia\s+)?(?:transakcji|wykonania(?:\s+zlecenia)?|realizacji(?:\s+zlecenia)?|nabycia|zbycia|sesji)|datum\s+(?:a\s+[čc]as\s+)?(?:obchodu|uzav[řr]en[íi](?:\s+obchodu)?|uskute[čc]n[ěe]n[íi](?:\s+obchodu)?|realizace|transakce|proveden[íi])",
         ),
     ),
     (
@@ -82,6 +86,8 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
             r"valuta(?:tag|datum)?\b|wert(?:stellung)?\b|kassatag|erf[üu]llungs(?:tag|datum)|zahltag|me[dt]\s+valør|val[øo]rdato|valør\b",
             r"valeur(?=\W{0,3}\d{1,2}[./-]\d{1,2}[./-])|date\s+(?:de\s+)?(?:valeur|r[èe]glement(?:[-/\s]livraison)?|d[ée]nouement)|fecha\s+(?:de\s+)?(?:valor|liquidaci[óo]n)|data\s+(?:di\s+)?(?:valuta|regolamento)|valutadatum|data\s+(?:de\s+)?(?:valor|liquida[çc][ãa]o)",
             r"afwikkel(?:ing)?s?\s?datum|abwicklungs(?:tag|datum)|liefer(?:ungs)?(?:tag|datum)|gutschriftsdatum|belastungsdatum|value\s+day|settlement\s+on|for\s+settlement|date\s+de\s+livraison|fecha\s+de\s+abono|fecha\s+de\s+cargo|data\s+(?:di\s+)?liquidazione|data\s+accredito|data\s+addebito",
+            r"(?:likvid|likviditets|avr[äa]knings|valuta|betalnings|afregnings|val[øo]r|oppgj[øo]rs|valuterings)(?:dag(?:en)?|datum|dato)\b",
+            r"data\s+(?:rozliczenia|rozrachunku|waluty)(?:\s+transakcji)?|datum\s+(?:vypo[řr][áa]d[áa]n[íi]|[úu]hrady|valuty)(?:\s+obchodu)?|valutov[áa]\s+datum",
         ),
     ),
     (
@@ -128,6 +134,7 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
             r"(?:withholding|stamp|transaction|financial\s+transaction|capital\s+gains|securities|sales)\s+(?:tax|duty)|stamp\s+duty(?:\s+reserve\s+tax)?|sdrt|ptm\s+levy|tax(?:es)?\b|gst\b|vat\b|levy\b|ftt\b",
             r"(?:taxe|imp[ôo]t|ttf|tob|pr[ée]l[èe]vement\w*|t\.?v\.?a\.?)\b(?:\s+(?:sur\s+les\s+)?(?:transactions?\s+financi[èe]res?|bourse|sociaux))?|retenci[óo]n|impuesto\w*|i\.?v\.?a\.?\b",
             r"imposta(?:\s+\w+)?|tobin\s+tax|ritenuta|imposto(?:\s+(?:de\s+)?selo)?|beurs(?:taks|belasting)|belasting|reten[çc][ãa]o|udbytteskat|skat\b",
+            r"[a-zåäö]{0,20}skatt(?:en)?\b|podatek(?:\s+\w+)?|da[ňn](?=\s)(?:\s+z\s+\w+)?",
         ),
     ),
     (
@@ -148,12 +155,15 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
             r"(?:total|montante|valor)\s+(?:a\s+)?(?:d[ée]bito|cr[ée]dito|pago|recebido|a\s+liquidar|da\s+liquida[çc][ãa]o|debitado|creditado)|l[íi]quido\s+a\s+(?:pagar|receber)",
             r"(?:net|total)\s+(?:amount\s+)?(?:due|payable|paid|received|settled|debit|credit)(?:\s+(?:to|from|by)\s+(?:you|us|client))?|(?:total|net)\s+(?:trade|transaction|contract|settlement)\s+(?:amount|value|cost)|amount\s+(?:settled|charged|to\s+(?:pay|be\s+paid|settle))|total\s+(?:consideration\s+)?(?:incl|including|after)\w*(?:\s+\w+){0,2}|total\s+amount|cash\s+(?:amount|movement)|you(?:r)?\s+total",
             r"(?:gesamt|end|schluss|auszahlungs|einzugs|verrechnungs|lastschrift|[üu]berweisungs)-?(?:betrag|summe)|(?:total|betrag|summe)\s+zu\s+(?:ihren|unseren)\s+(?:lasten|gunsten)|zu\s+(?:ihren|unseren)\s+(?:lasten|gunsten)|summe\s+(?:belastung|gutschrift)|lastschrift\b(?=\W{0,40}(?:[a-z]{3}\s*)?\W{0,3}\d)|(?:total|totale|totaal|gesamt|summe|suma|insgesamt)\b(?=\W{0,40}(?:[a-z]{3}\s*)?\W{0,3}\d)",
+            r"(?:belopp\s+)?att\s+(?:betala|erh[åa]lla)|(?:total|netto|slut|likvid|utbetalnings|inbetalnings)belopp(?:et)?|bel[øo]b\s+(?:at|til)\s+\w+|at\s+betale|til\s+(?:din\s+)?(?:betaling|udbetaling|utbetaling)|[åa]\s+(?:betale|motta)|(?:netto|total|oppgj[øo]rs|avregnings)bel[øo][bp](?:et)?",
+            r"kwota\s+(?:rozliczenia|do\s+(?:zap[łl]aty|wyp[łl]aty)|obci[ąa][żz]enia|uznania|netto|nale[żz]na|ca[łl]kowita)|do\s+(?:zap[łl]aty|wyp[łl]aty)|warto[śs][ćc]\s+(?:rozliczenia|netto)|(?:celkov[áa]\s+)?[čc][áa]stka\s+(?:k\s+(?:[úu]hrad[ěe]|v[ýy]plat[ěe]|p[řr]ips[áa]n[íi])|vypo[řr][áa]d[áa]n[íi])|k\s+(?:[úu]hrad[ěe]|v[ýy]plat[ěe])|celkov[áa]\s+[čc][áa]stka|celkem\b(?=\W{0,40}(?:[a-z]{3}\s*)?\W{0,3}\d)|[čc]ist[áa]\s+[čc][áa]stka",
         ),
     ),
     (
         Label.INTEREST,
         (
             r"st[üu](?:e)?ckzinsen|zinsbetrag|(?:lauf|markt|march)zins(?:en)?|(?:zinsen|zinsertrag)\s+f[üu]r\s+\d{1,3}\s+(?:zins)?tage?|accrued\s+interest|int[ée]r[êe]ts\s+courus|cup[óo]n\s+corrido|(?:rateo|interessi\s+maturati)|opgelopen\s+rente|juros\s+(?:corridos|decorridos)|vedhængende\s+rente",
+            r"upplupen\s+r[äa]nta|p[åa]l[øo]pte?\s+renter?|odsetki\s+(?:naros[łl]e|naliczone|skumulowane)|(?:alikv[óo]tn[íi]|nab[ěe]hl[ýy])\s+[úu]rok\w*|auv\b",
         ),
     ),
     (
@@ -178,6 +188,7 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
             r"(?:commissioni?|diritti|oneri|spese|costi)(?:\s+(?:di\s+|d['’])?(?:negoziazione|intermediazione|borsa|mercato|esecuzione|sottoscrizione|ingresso|uscita|cambio|fiss[ie]|bancari[ae]|amministrativ[ie]|accessorie|varie))?\b",
             r"(?:comiss(?:[ãa]o|[õo]es)|despesas|encargos|custos|taxas?|emolumentos|portes)(?:\s+(?:de\s+|da\s+)?(?:bolsa|mercado|transa[çc][ãa]o|corretagem|intermedia[çc][ãa]o|custódia|liquida[çc][ãa]o|execu[çc][ãa]o|subscri[çc][ãa]o|resgate|negocia[çc][ãa]o|bancárias?))?\b",
             r"(?:beurs|makelaars|uitvoerings|afwikkelings|instap|uitstap|bank|valuta|aan-?\s?en\s+verkoop)\s?kosten|kosten(?:\s+(?:beurs|broker|derden|transactie))?\b|commissie(?:loon)?|(?:dealing|trading|platform|custody|settlement|clearing|regulatory|exchange|entry|exit|contract|admin(?:istration)?|ticket|market)\s+(?:commission|fee|charge|cost|levy)s?|sec(?:tion\s+31)?\s+fees?|finra\s+\w+|orf\b|taf\b|handling",
+            r"[a-zåäöæø]{0,30}(?:avgift(?:er)?|gebyr(?:er)?|kostnad(?:er)?)\b|kurtasje|prowizj[aey](?:\s+\w+)?|op[łl]at[ay](?:\s+\w+)?|koszty?\s+transakcyjn\w+|poplat(?:ek|ky)(?:\s+(?:za\s+)?\w+)?|provize",
         ),
     ),
     (
@@ -191,6 +202,7 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
             r"(?:gross|principal|trade|market)\s+(?:amount|value|consideration|proceeds)|(?:total\s+)?consideration|principal\b|gross\b|extended\s+price|deal\s+value|contract\s+value",
             r"(?:montant|total|produit)\s+brut|brut\b|(?:importe|efectivo|valor)\s+(?:bruto|efectivo)|efectivo\b|contravalor|(?:controvalore|importo)(?:\s+lordo)?\b|lordo\b|(?:bruto\s?(?:bedrag)?|effectenwaarde|koerswaarde|transactiewaarde)|(?:valor|montante)\s+(?:bruto|da\s+transa[çc][ãa]o)|bruto\b",
             r"betrag|amount|montant|importe?|importo|bedrag|montante|bel[øo]b|contributions?",
+            r"(?:k[öo]p|s[äa]lj|kurs|aff[äa]rs|brutto|handels)(?:belopp|v[äa]rde)|motv[äa]rde|(?:kurs|handels|transaksjons|brutto)(?:verdi|bel[øo][bp])|kj[øo]pesum|salgssum|warto[śs][ćc](?:\s+(?:transakcji|brutto|zlecenia|papier[óo]w))?|kwota\s+(?:transakcji|brutto)|objem(?:\s+obchodu)?|hodnota\s+(?:obchodu|transakce)|tr[žz]n[íi]\s+hodnota|belopp\b|kwota\b|[čc][áa]stka\b",
         ),
     ),
     (
@@ -203,6 +215,7 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
             r"(?:execution|average|avg\.?|unit|trade|deal|dealing|share|purchase|sale|market|nav|net\s+asset\s+value)(?:\s*(?:price|rate|value))?(?:\s+per\s+(?:share|unit))?(?<!\bshare)(?<!\bunit)(?<!\btrade)(?<!\bmarket)(?<!\bpurchase)(?<!\bsale)(?<!\bexecution)(?<!\bdeal)(?<!\bdealing)|price(?:\s+per\s+(?:share|unit))?|rate\b|@",
             r"cours(?:\s+(?:d['’]ex[ée]cution|moyen|unitaire|brut))?|prix(?:\s+(?:unitaire|moyen|d['’]ex[ée]cution|par\s+\w+))?|valeur\s+liquidative|precio(?:\s+(?:medio|unitario|de\s+ejecuci[óo]n|de\s+la\s+operaci[óo]n))?|cotizaci[óo]n|cambio\b",
             r"prezzo(?:\s+(?:medio|unitario|di\s+\w+|eseguito))?|corso\b|(?:uitvoerings)?koers\b|prijs(?:\s+per\s+\w+)?|pre[çc]o(?:\s+(?:m[ée]dio|unit[áa]rio|de\s+\w+))?|cota[çc][ãa]o",
+            r"pris(?:\s+per\s+\w+)?\b|snittkurs|gjennomsnittskurs|cena(?:\s+(?:jednostkowa|wykonania|transakcyjna|transakcji|za\s+\w+))?|kurs\s+(?:transakcji|wykonania)|kurz(?:\s+obchodu)?\b|jednotkov[áa]\s+cena",
         ),
     ),
     (
@@ -215,9 +228,10 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
             r"(?:fonds)?anteile?(?:\s*/\s*st[üu]ck)?\b|st[üu]ck(?:e|zahl)?(?:\s*/\s*\w{3,12})?\b|nennbetrag|anz\.|(?:number|no\.|total)\s+(?:of\s+)?(?:shares|units|stocks|bonds)(?:\s+(?:bought|sold|purchased|traded|executed))?|(?:executed|filled|traded|total)\s+(?:quantity|qty|shares|units)|nominal(?:\s+(?:amount|value))?|par\s+(?:amount|value)|(?:shares|units|qty)\s*/\s*\w{3,12}",
             r"(?:nombre|nb\.?|nbre)(?:\s+(?:de\s+|d['’]))?(?:actions|unit[ée]s|titres|parts|obligations)?\b|parts\b|titres\b|unit[ée]s\b|(?:n[úu]m\.?|n[°º]\.?|n\.[°º]|cantidad|total)\s*(?:de\s+)?(?:t[íi]tulos|acciones|participaciones|valores)|acciones\b|nominal\b",
             r"(?:numero|n[°º]\.?|n\.|q\.?t[àa]\.?)\s*(?:di\s+)?(?:azioni|titoli|quote)|azioni\b|quote\b|titoli\b|valore\s+nominale|quantit[àa]\s*/\s*\w+|nominaal\s*(?:bedrag)?|aantal\b|deelbewijzen|stuks\b|(?:n[úu]mero|n[°º]\.?|n\.[°º])\s*(?:de\s+)?(?:a[çc][õo]es|t[íi]tulos|unidades|ups?\b)|(?:qtd\.?|quant\.?)\s*(?:de\s+)?(?:a[çc][õo]es|t[íi]tulos|unidades|ups?\b)?|unidades(?:\s+de\s+participa[çc][ãa]o)?|ups\b|qtd\.?|beteiligungen\b",
+            r"antall?\b(?:\s+(?:aktier|aksjer|andelar|andeler|andele))?|liczba(?:\s+(?:papier[óo]w(?:\s+warto[śs]ciowych)?|akcji|jednostek(?:\s+uczestnictwa)?|certyfikat[óo]w|sztuk))?|ilo[śs][ćc](?:\s+(?:papier[óo]w|akcji|sztuk))?|po[čc]et(?:\s+(?:kus[ůu]|ks|akci[íi]|cp|cenn[ýy]ch\s+pap[íi]r[ůu]|pod[íi]lov[ýy]ch\s+list[ůu]))?|mno[žz]stv[íi]|nominellt?\s+bel[øo]pp?",
         ),
     ),
-    (Label.ISIN, (r"isin(?:-?\s?(?:code|kode|nr\.?))?|codice\s+isin|c[óo]digo\s+isin|code\s+isin",)),
+    (Label.ISIN, (r"isin(?:-?\s?(?:code|kode|nr\.?))?|codice\s+isin|c[óo]digo\s+isin|code\s+isin|k[óo]d\s+isin",)),
     (
         Label.WKN,
         (
@@ -233,8 +247,9 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
     (
         Label.NAME,
         (
-            r"(?:wertpapier|titel|fonds|instrument)-?\s?(?:bezeichnung|name)?\b|bezeichnung\b|gattung(?:sbezeichnung)?|(?:investment|security|fund|instrument|stock|company|asset)\s+(?:name|description|details)|description\b|company(?=\s*:)|security\b|instrument\b|investment\b|stock\b",
-            r"(?:libell[ée]|d[ée]signation|nom)\s*(?:de\s+la\s+)?(?:valeur|titre)?|valeur\b|titre\b|valor\b|denominaci[óo]n|titolo\b|strumento|descrizione|effect\b|fonds\b|omschrijving|ativo\b|descri[çc][ãa]o|v[æa]rdipapir\b",
+            r"(?:wertpapier|titel|fonds|instrument)-?\s?(?:bezeichnung|name)?\b|bezeichnung\b|gattung(?:sbezeichnung)?|(?:investment|security|fund|instrument|stock|company|asset)\s+(?:name|description|details)|description\b|company(?=\s*:|\0)|security\b|instrument\b|investment\b|stock\b",
+            r"(?:libell[ée]|d[ée]signation|nom)\s*(?:de\s+la\s+)?(?:valeur|titre)?|valeur\b|titre\b|valor\b|denominaci[óo]n|titolo\b|t[íi]tulo\b|fondo\b|strumento|descrizione|effect\b|fonds\b|omschrijving|ativo\b|descri[çc][ãa]o|v[æa]rdipapir\b",
+            r"v[æäe]rd[ei]pap(?:ir|per)(?:ets\s+namn|s?navn|snamn)?\b|(?:fond|aktie)namn|fondsnavn|nazwa(?:\s+(?:papieru(?:\s+warto[śs]ciowego)?|instrumentu|sp[óo][łl]ki|funduszu|waloru))?\b|instrument\s+finansowy|papier\s+warto[śs]ciowy|walor\b|n[áa]zev(?:\s+(?:cp|cenn[ée]ho\s+pap[íi]ru|instrumentu|titulu|fondu))?\b|cenn[ýy]\s+pap[íi]r\b|investi[čc]n[íi]\s+n[áa]stroj",
         ),
     ),
     (
@@ -242,6 +257,7 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
         (
             r"b[öo]rsen-?(?:transaktion|abrechnung|gesch[äa]ft|auftrag)|gesch[äa]fts-?art|transaktions-?(?:art|typ)|auftrags-?art|order-?\s?(?:art|typ)|transaktion\b|(?:transaction|trade|order|deal)\s+type|buy\s*/\s*sell|b/s|side\b|action\b|transaction\b(?!\s+\w)|event(?:\s+type)?(?=\W{1,3}\w)",
             r"sens\b|(?:type|nature)\s+(?:d['’]|de\s+(?:l['’])?)(?:op[ée]ration|ordre|transaction)|op[ée]ration\b|(?:tipo|clase)\s+(?:de\s+|di\s+)?(?:operaci[óo]n|operazione|opera[çc][ãa]o|orden|ordine|ordem)|operaci[óo]n\b|operazione\b|segno\b|soort\s+(?:transactie|order)|opera[çc][ãa]o\b|natureza\b",
+            r"(?:transaktions|transaksjons|aff[äa]rs|handels|ordre?)type?\b|rodzaj\s+(?:transakcji|zlecenia|operacji|oferty)|typ\s+(?:transakcji|zlecenia|obchodu|pokynu|transakce)|druh\s+(?:obchodu|pokynu|transakce)|strona\s+transakcji|sm[ěe]r\s+obchodu",
         ),
     ),
 )
@@ -266,7 +282,7 @@ _BUY = (
     r"ausgabe\s+von\s+(?:fonds)?anteilen|(?:wertpapier|fonds|aktien|sparplan)?-?(?:kauf|ankauf|zeichnung|(?<!in\s)(?<!mit\s)(?<!unter\s)bezug(?!\s+(?:auf|zu|nehmend)\b)|erwerb|k[äa]ufe)|kaufen(?=\s*$)|gekauft|erworben|gezeichnet|bought|buy|purchased?"
     r"|subscri(?:bed|ption)|achats?|achet[ée]e?s?|souscriptions?|souscrite?s?|compras?|comprad[oa]s?|compr[áa]mos|comprou|suscripci[óo]n|suscrit[oa]s?"
     r"|acquist(?:o|at[oaie])|sottoscri(?:zione|tt[oaie])|aankoop|gekocht|subscri[çc][ãa]o|subscritas?|subscrevemos|aquisi[çc][ãa]o|adquisici[óo]n"
-    r"|(?:^|(?<=\t)|(?<=:\s))wiederanlage(?!\s?(?:plan|rabatt|recht|frist|risiko|:))|k[øo]bt?|k[öo]pt?|inschrijving|ingeschreven|acquisitions?|acquired|investissement(?!\s+(?:d['’])?esp[èe]ces)|verwerving|koop|kopen|kochten"
+    r"|(?:^|(?<=\t)|(?<=:\s))wiederanlage(?!\s?(?:plan|rabatt|recht|frist|risiko|:))|k[øo]bt?|k[öo]pt?|k[öo]p(?=nota\b)|kj[øo]pt?|teckning|tegning|kupno|kupna|kupiono|zakupu?|nabycie|nabyto|n[áa]kup|nakoupeno|koup[ěe]|koupeno|inschrijving|ingeschreven|acquisitions?|acquired|investissement(?!\s+(?:d['’])?esp[èe]ces)|verwerving|koop|kopen|kochten"
     rf"|{_VERB_BEFORE}(?:acheter|souscrire|comprar|suscribir|acquistare|comprare|sottoscrivere|adquirir|subscrever|k[øo]be|k[öo]pa){_VERB_BEHIND}"
 )
 _SELL = (
@@ -274,26 +290,26 @@ _SELL = (
     r"|zur(?:ü|ue?)ck(?:genommen|gegeben)|sold|sell|sale|redemption|redeemed|ventes?|vendue?s?|rachats?|rachet[ée]e?s?|remboursements?"
     r"|venta|vendid[oa]s?|vendemos|vendeu|reembolsos?|reembolsad[oa]s?|amortizaci[óo]n|vendita|vendut[oaie]|rimbors(?:o|at[oaie])|verkoop"
     r"|reprises?(?=\s+(?:de\s+)?(?:f\.?c\.?p|sicav|opcv?m?|parts)\b)|cessions?|c[ée]d[ée]e?s?|d[ée]sinvestissement|disposal|disposed|enajenaci[óo]n|cessione|aliena[çc][ãa]o"
-    r"|verkocht(?:en)?|verkopen|terugkoop|venda|resgates?|resgatad[oa]s?|salg|solgt|s[äa]lj|s[åa]lt|f[öo]rs[äa]ljning"
+    r"|verkocht(?:en)?|verkopen|terugkoop|venda|resgates?|resgatad[oa]s?|salg|solgt|s[äa]lj|s[åa]ld?[at]|f[öo]rs[äa]ljning|inl[öo]sen|innl[øo]sning|indl[øo]sning|sprzeda[żz]y?|sprzedano|zbycie|zbyto|umorzenie|prodej|prod[áa]no|odkup"
     rf"|{_VERB_BEFORE}(?:vendre|racheter|vender|reembolsar|vendere|rimborsare|resgatar|s[æa]lge|s[äa]lja){_VERB_BEHIND}"
 )
 # `OrderCompra`: a capital letter begins a word that a page writes close to the one before it.
 DIRECTION = re.compile(rf"(?:\b|(?-i:(?<=[a-zà-ÿ])(?=[A-Z])))(?:(?P<buy>{_BUY})|(?P<sell>{_SELL}))\b", re.IGNORECASE)
 
 WE_CONFIRM = re.compile(
-    r"\b(?:we\s+(?:confirm|have|are)|wir\s+(?:haben|best[äa]tigen)|nous\s+(?:avons|confirmons)|hemos|le\s+confirmamos|abbiamo|wij\s+(?:hebben|bevestigen)|confirmamos)\b",
+    r"\b(?:we\s+(?:confirm|have|are)|wir\s+(?:haben|best[äa]tigen)|nous\s+(?:avons|confirmons)|hemos|le\s+confirmamos|abbiamo|wij\s+(?:hebben|bevestigen)|confirmamos|vi\s+(?:har|bekr[äæe]fta?r)|potwierdzamy|potvrzujeme)\b",
     re.IGNORECASE,
 )
 
 # Which way the money went, where no word says what was done: to the account it goes for what is sold.
 PAID = re.compile(
     r"\b(?:zu\s?lasten|zu\s+ihren\s+lasten|belast\w+|lastschrift|d[ée]bit(?:er|[ée]e?)?|(?:net\s+)?[àa]\s+payer|addebit\w+|a\s+(?:vostro\s+)?debito|(?:a\s+)?cargo"
-    r"|cargar|adeud\w+|a\s+pagar|da\s+pagare|d[ée]bito|debitar|te\s+betalen|laste|payable|debited|amount\s+due(?!\s+to\s+you)|you\s+pay|hæves)\b",
+    r"|cargar|adeud\w+|a\s+pagar|da\s+pagare|d[ée]bito|debitar|te\s+betalen|laste|payable|debited|amount\s+due(?!\s+to\s+you)|you\s+pay|hæves|att\s+betala|at\s+betale|å\s+betale|debiteras|dras\s+från|do\s+zapłaty|obciążen\w+|k\s+úhradě)\b",
     re.IGNORECASE,
 )
 RECEIVED = re.compile(
     r"\b(?:zu\s?gunsten|zu\s+ihren\s+gunsten|gutschrift|gutgeschrieben|cr[ée]dit(?:er|[ée]e?)?|[àa]\s+recevoir|accredit\w+|a\s+(?:vostro\s+)?credito|abon(?:o|ar|ad[oa])"
-    r"|percibir|a\s+receber|da\s+ricevere|cr[ée]dito|creditar|te\s+ontvangen|gunste|proceeds|due\s+to\s+you|credited|you\s+receive|inds[æa]ttes)\b",
+    r"|percibir|a\s+receber|da\s+ricevere|cr[ée]dito|creditar|te\s+ontvangen|gunste|proceeds|due\s+to\s+you|credited|you\s+receive|inds[æa]ttes|att\s+erhålla|krediteras|sätts\s+in|do\s+wypłaty|uznani\w+|k\s+výplatě)\b",
     re.IGNORECASE,
 )
 TAX_WORD = re.compile(
@@ -365,12 +381,12 @@ VALID_UNTIL = re.compile(
     re.IGNORECASE,
 )
 QUANTITY_BEFORE = re.compile(
-    r"(?:\b(?:st[üu]ck|st|stk|nominale?|anteile|shares|units|qty|titres|parts|n\.?\s*azioni|quote|aantal|antal)\b\.?\s*:?\s*)$",
+    r"(?:\b(?:st[üu]ck|st|stk|nominale?|anteile|shares|units|qty|titres|parts|n\.?\s*azioni|quote|aantal|antall?|liczba|ilość|počet)\b\.?\s*:?\s*)$",
     re.IGNORECASE,
 )
 QUANTITY_AFTER = re.compile(
     r"^\s*(?:stk|st[üu]cke?|st\b|shares?\b|units?\b|anteile?\b|aktien\b|parts\b|titres\b|actions\b|t[íi]tulos\b|acciones\b|participaciones\b|azioni\b"
-    r"|quote\b|titoli\b|aandelen\b|stuks\b|a[çc][õo]es\b|unidades\b|aktier\b)",
+    r"|quote\b|titoli\b|aandelen\b|stuks\b|a[çc][õo]es\b|unidades\b|aktier\b|aksjer\b|andelar\b|andeler\b|andele\b|szt\b|sztuk\b|akcji\b|akcie\b|jednostek\b|ks\b|kus[ůy]\b)",
     re.IGNORECASE,
 )
 # What stands in front of the quantity and of the price where a line says both.

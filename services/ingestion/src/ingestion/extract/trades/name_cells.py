@@ -8,7 +8,7 @@ from ingestion.extract.trades.row_side import is_side_alone
 
 _LETTERS = re.compile(r"[^\W\d_]{2}")
 _NAME = re.compile(r"[^\W\d_]{3}")
-_MARKS = " \t,(:;-"
+_MARKS = " \t,:;-"
 _COUNTED = re.compile(r"\W{0,3}\d[\d.,'’]{0,20}\s?")
 # `Kauf, Ref.: 403747782`: a number of the bank, and no name.
 _REFERENCE = re.compile(r"\W*(?:ref|r[ée]f|nr|no|n[°º])\b", re.IGNORECASE)

@@ -86,6 +86,14 @@ def has_valuation_title(page: Sequence[TextLine]) -> bool:
     return any(words.VALUATION_TITLE.search(text) for _, text in _list_titles(page))
 
 
+def names_costs_and_value(lines: Sequence[ReadLine]) -> bool:
+    """Whether one head of a table names what was paid for securities and what they are worth: it lists holdings."""
+    return any(
+        not line.numbers and words.COST_OF_HOLDING.search(line.text) and words.VALUE_OF_HOLDING.search(line.text)
+        for line in lines
+    )
+
+
 def _is_of_trade(line: ReadLine) -> bool:
     if words.LIKE_TRADE.search(line.text) and (line.numbers or len(line.text) <= _MAX_HEADING):
         return True

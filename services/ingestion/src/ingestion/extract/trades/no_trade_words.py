@@ -112,6 +112,15 @@ VALUATION_TITLE = match_any(
     r"\b(?:posi[çc][ãa]o|resumo|situa[çc][ãa]o|avalia[çc][ãa]o|valoriza[çc][ãa]o|composi[çc][ãa]o)\s+(?:da\s+|de\s+|dos\s+)?(?:sua\s+)?(?:carteira|t[íi]tulos|patrim[óo]nio|investimentos)\b",
 )
 
+COST_OF_HOLDING = match_any(
+    r"\b(?:einstand\w*|einkaufs?(?:kurs|preis|wert)|kaufkurs|anschaffungs\w+|book\s+(?:cost|value)|cost\s+(?:basis|price)|(?:average|avg\.?|unit)\s+cost|prix\s+de\s+revient|p\.?r\.?u\b|co[ûu]t\s+moyen|pmc\b|(?:precio|coste|costo)\s+medio|prezzo\s+(?:medio\s+)?di\s+carico|gak\b|gemiddelde\s+aankoop\w*|kostprijs|custo\s+m[ée]dio|pre[çc]o\s+m[ée]dio)\b",
+    r"\b(?:anskaffelses\w*|gns\.?\s+k[øo]bskurs|anskaffnings\w*|gav\b|inng[åa]ngs\w*|gjennomsnittlig\s+kostpris|cena\s+nabycia|[śs]redni\s+kurs\s+nabycia|po[řr]izovac[íi]\s+(?:cena|hodnota))\b",
+)
+VALUE_OF_HOLDING = match_any(
+    r"\b(?:marktwert|kurswert|verkehrswert|depotwert|market\s+value|current\s+value|valuation|valorisation|valeur\s+(?:de\s+march[ée]|actuelle|boursi[èe]re)|valor\s+(?:de\s+mercado|actual|atual)|valoraci[óo]n|valore\s+(?:di\s+mercato|attuale)|controvalore|marktwaarde|actuele\s+waarde)\b",
+    r"\b(?:markedsv[æa]rdi|kursv[æa]rdi|marknadsv[äa]rde|markedsverdi|warto[śs][ćc]\s+(?:rynkowa|bie[żz][ąa]ca)|tr[žz]n[íi]\s+hodnota|aktu[áa]ln[íi]\s+hodnota)\b",
+)
+
 # Income that buys more of its security, what a bond or a right ends with: a trade, though no word for one stands there.
 LIKE_TRADE = match_any(
     r"\b(?:wiederanlage|reinvest\w{0,10}|r[ée]investi\w{0,8}|reinversi[óo]n|herbelegg\w{1,6}|reinversione|r[üu]ckzahlung|(?:af)?lossing)\b",

@@ -34,6 +34,7 @@ from ingestion.extract.trades.no_trade import (
     is_of_terms,
     is_read_as_trade,
     may_book_trade,
+    names_costs_and_value,
     names_income,
     says_no_trade,
     says_side_alone,
@@ -56,6 +57,7 @@ from ingestion.extract.trades.security import (
 from ingestion.extract.trades.side_and_dates import SHORT_DATE, find_direction
 from ingestion.extract.trades.taken_back import ReplacedNote, build_cancellation, find_replaced_note
 from ingestion.extract.trades.trade import SharedFacts, TradeReading, read_trade
+from ingestion.extract.trades.unfilled_orders import says_nothing_filled
 from mailroom_common.parser import JSON
 
 TRADE_READER = "trade-rules/5"
@@ -277,7 +279,7 @@ def _may_have_trades(
     is_read = speaks_of_trade and any(
         _is_solved(reading) and not reading.trade.list_missing_fields() for reading in readings
     )
-    if _is_order_only(lines) or any(labels.FAILED_ORDER.search(text) for text in texts[:60]):
+    if _is_order_only(lines) or says_nothing_filled(texts):
         return is_read and any(reading.is_settlement_proven for reading in readings)
     is_list = len(readings) >= _SEVERAL and all(reading.confidence >= _CERTAIN for reading in readings)
     if kind is not DocumentKind.ACTIVITY_STATEMENT and not is_list and says_no_trade(page, lines, readings):
@@ -327,8 +329,9 @@ def _lists_trades(page: Sequence[TextLine], may_trade: Sequence[ReadLine], colum
     names_day = any(place.label is Label.TRADE_DATE for line in may_trade for place in line.labels)
     if any(LIKE_TRADE.search(row.text) for row in rows):
         return True
-    if has_valuation_title(page) and len(days) == 1 and not names_day:
-        return False  # what is held is worth so much on that day
+    # What is held is worth so much on that day; beside what was once paid, on whichever day there was a price.
+    if not names_day and (names_costs_and_value(may_trade) or (has_valuation_title(page) and len(days) == 1)):
+        return False
     return any(not kind_words.NO_TRADE_WORD.search(row.text) for row in rows)
 
 

@@ -1,4 +1,4 @@
-"""What was traded, by its numbers and its name; and the numbers of orders and accounts."""
+"""What was traded, by its numbers; and the numbers of orders and accounts."""
 
 import re
 from collections import Counter
@@ -6,12 +6,10 @@ from collections.abc import Sequence
 
 from stdnum import isin as stdnum_isin
 
-from ingestion.extract import kind_words
 from ingestion.extract.trades import labels
 from ingestion.extract.trades.grouped_numbers import read_grouped_number
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import LabelPlace, ReadLine, get_text_behind, list_places, list_words_behind
-from ingestion.extract.trades.name_cells import clean_name
 
 # Its number has a digit besides the one that checks it: `ADRESSZEILE5` is none, though that digit is right.
 ISIN = re.compile(r"\b([A-Z]{2}(?=[A-Z]{0,9}\d[A-Z0-9]{0,8}\d\b)[A-Z0-9]{9}\d)\b")
@@ -143,73 +141,6 @@ def _find_wkn_below(lines: Sequence[ReadLine]) -> str | None:
 _ROWS_OF_WKN = 2
 _AT_END = re.compile(r"[^\W\d_]{2}.{0,80}\s((?=[A-Z0-9]*\d)[A-Z0-9]{6})\s*$")
 _PAIR = re.compile(r"\b[A-Z]{2}[A-Z0-9]{9}\d\s?/\s?((?=[A-Z]*\d)[A-Z0-9]{6})(?!\w)")
-
-
-def find_name(lines: Sequence[ReadLine], row: ReadLine | None = None) -> str | None:
-    """Behind its label, else where a line says what was bought, else in front of the security's numbers, else in front
-    of the trade's numbers, in their row."""
-    for line, place in list_places(lines, Label.NAME):
-        words = list_words_behind(line, place)
-        is_title = kind_words.CONTRACT_NOTE_TITLE.search(line.text) is not None
-        if is_title or not _is_field(line, place) or not _may_be_name(words):
-            continue
-        text = ISIN.sub("\t", get_text_behind(line, place)).strip(" \t:#()").removeprefix(".")
-        if (name := clean_name(text)) is not None and _may_be_name(name):
-            return name[:_MAX_NAME]
-    for line in lines:
-        if match := _SAID_NAME.search(line.text[:_MAX_SAID]):
-            return match["name"][:_MAX_NAME].strip()
-    for line in lines:
-        if match := ISIN.search(line.text):
-            front = line.text[: match.start()].strip(" ,(:-")
-            name = clean_name(_COUNTED.sub("", re.sub(rf"\s*{_WKN.pattern}$", "", front)))
-            is_named = any(place.start < match.start() for place in line.labels)
-            if name is not None and not is_named and not _NUMBER_OF_SECURITY.fullmatch(name):
-                return name[:_MAX_NAME].strip()
-    return _find_name_in_row(row) if row is not None else None
-
-
-def _is_field(line: ReadLine, place: LabelPlace) -> bool:
-    """Whether a label stands where a field is named, and not within a sentence: at the beginning of its cell, or before
-    a colon; `Type of instrument: …` names another one."""
-    front = line.text[: place.start].rpartition("\t")[2]
-    has_colon = line.text[place.end :].lstrip().startswith(":")
-    if line.text[place.end : place.end + 1] == "-":
-        return False  # `Stock-Exchange`
-    return not front.strip(" ¢•*-") or (has_colon and _TYPE_OF.search(front) is None)
-
-
-def _may_be_name(words: str) -> bool:
-    """Not what a sentence goes on with, nor the other heads of a table."""
-    is_long = len(words) > _MIN_NAME and re.search(r"[^\W\d_]{3}", words) is not None
-    return is_long and not words.split()[0].islower() and _ONLY_HEADS.fullmatch(words) is None
-
-
-def _find_name_in_row(row: ReadLine) -> str | None:
-    front = row.text[: row.numbers[0].start].strip(" \t,(:-") if row.numbers else ""
-    if row.labels or row.dates or ISIN.search(front) or labels.DIRECTION.search(front):
-        return None
-    if re.search(r"[^\W\d_]{3}", front) is None:
-        return None
-    return " ".join(front.split())[:_MAX_NAME] if len(front) > _MIN_NAME else None
-
-
-_MIN_NAME = 4  # letters
-_MAX_NAME = 120
-_MAX_SAID = 160  # letters of a line that says what was bought
-_TYPE_OF = re.compile(r"\b(?:types?|tipo|soort|art|class|clase)\b[^:]{0,12}$", re.IGNORECASE)
-_ONLY_HEADS = re.compile(
-    r"\W*(?:(?:exchange|venue|market|d[ée]bits?|cr[ée]dits?|d[ée]bito|cr[ée]dito|debet|soll|haben|amount|montant|informations?|sur|l['’]ex[ée]cution)\W*)+",
-    re.IGNORECASE,
-)
-_NUMBER_OF_SECURITY = re.compile(r"\w{0,20}(?:code|nummer|number|nr|kenn\w*)\W*", re.IGNORECASE)
-_COUNTED = re.compile(r"^(?:ST|St[üu]ck|Stk)\s+[\d.,]+\s+")
-# `Aankoop van 395 HAVEN NV aan 38,32 EUR`
-_SAID_NAME = re.compile(
-    rf"{labels.DIRECTION.pattern}(?:\s+(?:of|van|von|de|di|af|av))?\s+\d[\d.,]{{0,20}}\s+(?P<name>[^\W\d_][^\t(]{{1,80}}?)\s(?:\([^()]{{1,20}}\)\s)?"
-    r"(?:at|aan|zu|à|a|al|till|til|por|@)\s[^\W\d_$€£]{0,3}[$€£]?\s?\d",
-    re.IGNORECASE,
-)
 
 
 _REFERENCE = re.compile(r"(?:[A-Z]{1,3}\s)?(?=[\w./-]*\d)(?:[\w./-]{3,40}|\d\d(?= \d))")

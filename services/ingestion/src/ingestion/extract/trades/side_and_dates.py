@@ -98,6 +98,8 @@ def _find_trade_date(lines: Sequence[ReadLine], year: int | None) -> tuple[date 
         is_one = is_one and all(found == traded_on for found in _list_days_of_glued_labels(lines))
         # Nothing is settled before it was traded: then one of the two dates is another one.
         return traded_on, is_one and all(_may_settle(traded_on, found) for found in list_settlement_dates(lines))
+    if (said := _find_said_day(lines)) is not None:
+        return said, all(_may_settle(said, found) for found in list_settlement_dates(lines))
     for line in lines:
         if len(line.text) > _MAX_PROSE or not (match := labels.DIRECTION.search(line.text)):
             continue
@@ -119,6 +121,30 @@ def _find_trade_date(lines: Sequence[ReadLine], year: int | None) -> tuple[date 
             return _build_date(year, int(written[2]), int(written[1])), True
     in_row = _find_date_of_quantity(lines)
     return (in_row, True) if in_row is not None else _choose_other_date(lines)
+
+
+def _find_said_day(lines: Sequence[ReadLine]) -> date | None:
+    """`Wir haben für Sie am 13. Mai 2024 im außerbörslichen Handel abgerechnet`: the one day on which a sentence, over
+    two lines at most, says that the order was carried out; no day of an order, of money or of what is to come."""
+    days: set[date] = set()
+    for line, below in zip(lines, [*lines[1:], None], strict=True):
+        dates = [found for found in line.dates if _ON_DAY.search(line.text, 0, found.start)]
+        if len(dates) != 1 or labels.WE_CONFIRM.search(line.text, 0, dates[0].start) is None:
+            continue
+        behind = f"{line.text[dates[0].end :]} {below.text if below is not None else ''}"
+        sentence = _SENTENCE_END.split(behind)[0][:_MAX_PROSE]
+        between = labels.WE_CONFIRM.split(line.text[: dates[0].start])[-1]
+        if _CARRIED_OUT.search(sentence) or _CARRIED_OUT.search(between):
+            days.add(dates[0].date)
+    return days.pop() if len(days) == 1 else None
+
+
+_SENTENCE_END = re.compile(r"(?<=[^\W\d])[.!?](?:\s|$)|:")
+_CARRIED_OUT = re.compile(
+    r"\b(?:abgerechnet|ausgef[üu]hrt|gehandelt|abgeschlossen|get[äa]tigt|vorgenommen|durchgef[üu]hrt|executed|traded|dealt|transacted|carried\s+out|ex[ée]cut[ée]e?s?|r[ée]alis[ée]e?s?|effectu[ée]e?s?|n[ée]goci[ée]e?s?|ejecutad[oa]s?|realizad[oa]s?|efectuad[oa]s?"
+    r"|eseguit[oaie]|effettuat[oaie]|negoziat[oaie]|uitgevoerd|verhandeld|afgerekend|executad[oa]s?|efetuad[oa]s?|utf[öo]rt|genomf[öo]rt|udf[øo]rt|gennemf[øo]rt|utf[øo]rt|gjennomf[øo]rt|handlet|handlat|wykona(?:li[śs]my|no)|zrealizowa(?:li[śs]my|no)|zawar(?:li[śs]my|to)|provedli|uskute[čc]nili)\b",
+    re.IGNORECASE,
+)
 
 
 def _may_settle(traded_on: date, settled_on: date) -> bool:
@@ -249,7 +275,7 @@ _BOOKED_ON = re.compile(
     r"|data\s+(?:contabile|di\s+contabilizzazione)|data\s+(?:de\s+|do\s+)?(?:lan[çc]amento|movimento)|bogf[øo]ringsdato|date\s+(?:de\s+)?comptabilisation|boekings?datum)\W{0,4}$",
     re.IGNORECASE,
 )
-_ON_DAY = re.compile(r"\b(?:am|on|le|el|il|op|em|den)\s$", re.IGNORECASE)
+_ON_DAY = re.compile(r"\b(?:am|on|le|el|il|op|em|den|dnia|w\s+dniu|dne)\s$", re.IGNORECASE)
 _BESIDE = 40  # letters between a date and the word that says what happened
 SHORT_DATE = re.compile(r"\s*(\d{1,2})\.(\d{1,2})\.?\s")
 

@@ -144,10 +144,20 @@ def _names_security(lines: Sequence[ReadLine], position: int, end: int) -> bool:
         for place in line.labels
     ):
         return True
+    if any(map(_has_symbols_in_brackets, lines[max(0, position - _ROWS_BELOW_HEAD) : position + 1])):
+        return True
     if line.labels or len(SMALL_WORD.findall(front)) > 1:
         return False
     above = lines[position - 1] if position else None
     return above is not None and (_is_side_alone(above) or any(place.label is Label.NAME for place in above.labels))
+
+
+def _has_symbols_in_brackets(line: ReadLine) -> bool:
+    """`Company name (symbol)`."""
+    return any(
+        place.label is Label.TICKER and line.text[place.start - 1 : place.start] + line.text[place.end :][:1] == "()"
+        for place in line.labels
+    )
 
 
 def _is_side_alone(line: ReadLine) -> bool:

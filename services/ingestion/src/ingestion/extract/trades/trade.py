@@ -13,10 +13,11 @@ from ingestion.extract.trades.columns import Columns, RowAmounts, list_currency_
 from ingestion.extract.trades.converted_currency import find_converted_currency, find_head_currency
 from ingestion.extract.trades.currency_doubts import contradicts_currency
 from ingestion.extract.trades.lines import ReadLine
+from ingestion.extract.trades.names import find_name
 from ingestion.extract.trades.numbers import Number
 from ingestion.extract.trades.products import PENNY, Product, build_product, find_product
 from ingestion.extract.trades.rows import ProductRow, drop_total, find_product_rows
-from ingestion.extract.trades.security import find_isin, find_name, find_reference, find_wkn, list_isins
+from ingestion.extract.trades.security import find_isin, find_reference, find_wkn, list_isins
 from ingestion.extract.trades.settlement import Settlement, find_settlement, find_single, list_currencies
 from ingestion.extract.trades.side_and_dates import (
     find_direction,
@@ -104,12 +105,12 @@ def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
         trade_date=trade_date,
         trade_time=find_time(lines, trade_date),
         settlement_date=find_settlement_date(lines, trade_date) or find_second_day(lines[0], trade_date),
-        quantity=product.quantity if product else _get_quantity(candidates),
+        quantity=(quantity := product.quantity if product else _get_quantity(candidates)),
         price=_get_price(product, lines) if product else next((n.value for n in candidates.prices), None),
-        isin=find_isin(lines),
+        isin=(isin := find_isin(lines)),
         wkn=find_wkn(lines),
         ticker=find_ticker(lines, has_ticker_column=shared.has_ticker_column, has_isin=bool(list_isins(lines))),
-        security_name=find_name(lines, _find_row(lines, product)),
+        security_name=find_name(lines, isin, _find_row(lines, product), quantity),
         reference=named or find_reference(lines),
         account=shared.account,
         account_name=shared.account_name,

@@ -34,6 +34,7 @@ def test_an_abbreviation_of_a_fee_a_tax_a_law_or_a_sentence_is_no_symbol(line: s
         "Bitcoin (RYX)  10 units  €20.50  €205.00",
         "You bought 10 Royal Bank (RYX) at €20.50",
         "You bought\nRoyal Bank of Canada (RYX)",
+        "Company Name (Symbol) ROYAL BANK, Balance 0.00\nN.V.(RYX) Shares purchased 10",
     ],
 )
 def test_a_word_in_brackets_behind_the_name_of_what_was_traded_is_its_symbol(line: str) -> None:

@@ -1,0 +1,68 @@
+"""The name of a security, and what stands beside it that is none of it."""
+
+import pytest
+from note_texts import ENGLISH, GERMAN, read_only
+
+NAMELESS = GERMAN.replace("Bezeichnung WKN ISIN\nALLIANZ SE NA O.N. 840400 DE0008404005\n", "{}\n")
+
+
+@pytest.mark.parametrize(
+    ("lines", "name"),
+    [
+        (
+            "Titel                        Ort der Ausführung\nNESTLE N  ISIN: CH0038863350  SIX Swiss Exchange",
+            "NESTLE N",
+        ),
+        (
+            "Stock      Sedol    Venue    Settlement\nTesco plc  BLGZ986  London   19.01.2026\nISIN GB00BLGZ9862",
+            "Tesco plc",
+        ),
+        (
+            "Stock Code  Stock Name        Listing\n00700       TENCENT HOLDINGS  DE0008404005",
+            "TENCENT HOLDINGS",
+        ),
+        ("Fondo\nCARMIGNAC PATRIMOINE A EUR ACC  ISIN  FR0010135103", "CARMIGNAC PATRIMOINE A EUR ACC"),
+        ("Título  EDP - ENERGIAS\nCódigo ISIN  PTEDP0AM0009", "EDP - ENERGIAS"),
+        ("Titolo  ENEL SPA\nCodice ISIN  IT0003128367", "ENEL SPA"),
+        ("Instrument  PKO BP SA (PKO)\nKod ISIN  PLPKO0000016", "PKO BP SA (PKO)"),
+        ("Security  Venue of execution\nISIN DE0008404005", None),
+    ],
+)
+def test_a_name_stands_behind_its_label_or_in_its_column_and_no_other_head_is_one(lines: str, name: str | None) -> None:
+    assert read_only(NAMELESS.format(lines))["security_name"] == name
+
+
+@pytest.mark.parametrize(
+    ("lines", "name"),
+    [
+        ("LVMH MOET HENNESSY  Code ISIN : FR0000121014", "LVMH MOET HENNESSY"),
+        ("Stück 10  MICROSOFT CORP.  US5949181045  (870747)", "MICROSOFT CORP."),
+        ("10  Namenaktien Johnson & Johnson\nValor 943981 / ISIN US4781601046", "Namenaktien Johnson & Johnson"),
+        ("10  ROLLS-ROYCE HOLDINGS PLC\nORD SHS 20P\nSEDOL B63H849  ISIN GB00B63H8491", "ROLLS-ROYCE HOLDINGS PLC"),
+        ("10 Namenaktien Johnson & Johnson\nISIN US4781601046", "Namenaktien Johnson & Johnson"),
+        ("STK  10  iShs Core MSCI World  EUR 20,50", "iShs Core MSCI World"),
+        ("10  20,50 EUR  -205,00 EUR\nISIN US4781601046", None),
+        ("10 Lindenallee\n48145 Münster", None),
+    ],
+)
+def test_a_name_stands_in_front_of_the_isin_or_beside_the_quantity(lines: str, name: str | None) -> None:
+    assert read_only(NAMELESS.format(lines))["security_name"] == name
+
+
+def test_the_name_in_the_row_of_another_security_is_not_taken() -> None:
+    lines = "Stock  FIRST FUND XS1234567894\nDividend COCA COLA CO US1912161007\nISIN: DE0008404005"
+    found = read_only(NAMELESS.format(lines.replace("Stock  FIRST FUND XS1234567894", "Depot")))
+    assert (found["isin"], found["security_name"]) == ("DE0008404005", None)
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("VANGUARD ALL-WORLD (DIST)", "VANGUARD ALL-WORLD (DIST)"),
+        ("ALLIANZ SE (", "ALLIANZ SE"),
+        ("ALLIANZ SE)", "ALLIANZ SE"),
+        ("ALLIANZ SE 840400", "ALLIANZ SE"),
+    ],
+)
+def test_a_name_keeps_its_brackets_and_has_no_number_of_the_security(written: str, name: str) -> None:
+    assert read_only(ENGLISH.replace("Allianz SE", written))["security_name"] == name
