@@ -14,8 +14,8 @@ from ingestion.extract.trades.lines import LabelPlace, ReadLine, find_label_plac
 from ingestion.extract.trades.no_trade_words import SMALL_WORD
 
 _SYMBOL = re.compile(r"\W{0,3}([A-Z][A-Z0-9]{0,6})(?=\s)")
-# Behind its exchange, `NASDAQ: AAPL`, or in front of it, `ALV:xetr`; `BRK.B` is of a class of shares.
-_SYMBOL_BEHIND = re.compile(r"(?:([A-Za-z]{2,8}): ?)?([A-Z][A-Z0-9]{0,6}(?:\.[A-Z]{1,3})?)(?=$|[\s.):,;])")
+# Behind its exchange, `NASDAQ: AAPL`, or in front of it, `ALV:xetr`, `ARN.LN`; `BRK.B` is of a class of shares.
+_SYMBOL_BEHIND = re.compile(r"(?:([A-Za-z]{2,8}): ?)?([A-Z][A-Z0-9]{0,6}(?:\.[ABC](?![A-Z0-9]))?)(?=$|[\s.):,;])")
 _EXCHANGES = re.compile(
     r"X[A-Z]{3}|NASDAQ|NYSE|AMEX|ARCA|NYSEARCA|BATS|CBOE|OTC|LSE|LON|AIM|TSXV?|ASX|NZX|HKEX|SEHK|HKG|SGX|ETR|FRA|SWX|SIX|EPA|AMS|EBR|BIT|BME|NSE|BSE|TYO|EURONEXT",
     re.IGNORECASE,

@@ -68,6 +68,7 @@ def test_an_exchange_and_a_kind_of_share_or_account_is_no_symbol(line: str) -> N
         ("Ticker XLON:VOD", "VOD"),
         ("Ticker BRK.B", "BRK.B"),
         ("Symbol ALV:xetr", "ALV"),
+        ("Symbol ARN.LN", "ARN"),
     ],
 )
 def test_a_symbol_stands_beside_its_exchange_and_has_the_letter_of_its_class(line: str, symbol: str) -> None:
