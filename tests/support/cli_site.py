@@ -123,7 +123,10 @@ class CliSite:
 
     async def commit_beginning(self, group: str, topic: Topic) -> None:
         """As a member of the group that has finished nothing yet."""
-        consumer = AIOKafkaConsumer(bootstrap_servers=self.kafka.kafka_bootstrap, group_id=group)
+        # By itself it would commit the end when it stops, where it got to know it before its beginning was taken.
+        consumer = AIOKafkaConsumer(
+            bootstrap_servers=self.kafka.kafka_bootstrap, group_id=group, enable_auto_commit=False
+        )
         await consumer.start()
         try:
             partitions = [TopicPartition(self.kafka.name(topic), number) for number in range(PARTITIONS)]

@@ -302,7 +302,8 @@ NO_TAX = match_any(
     r"\binversione\s+contabile\b|\binversión\s+del\s+sujeto\s+pasivo\b|\biva\s*[–—-]?\s*autoliquidação\b",
     r"\bodwrotne\s+obciążenie\b|\bpřenesen\w{1,4}\s+daňov\w{1,3}\b|\bomvendt\s+betalingspligt\b|\bomvänd\s+(?:skatt|betalnings)skyldighet\b",
 )
-_SURELY_DUE = (
+# All that may be left; of a contract, of points, of an account too: whether it is due, deductions from the total tell.
+AMOUNT_DUE = match_any(
     r"\b(?:total\s+)?amount\s+(?:due|payable|outstanding)\b",
     r"\bbalance\s+(?:due|payable|outstanding|(?:left\s+)?to\s+(?:pay|be\s+paid))\b|\btotal\s+due\b|\bdue\s+payable\b",
     r"\b(?:still|left|remaining)\s+(?:due|to\s+(?:pay|be\s+paid))\b",
@@ -318,17 +319,12 @@ _SURELY_DUE = (
     r"\bzb[ýy]vá\s+(?:(?:k\s+)?(?:úhradě|doplacení)|uhradit|zaplatit|doplatit)\b|\bk\s+doplacení\b",
     r"\brest\s+(?:at|til)\s+betal\w{1,3}\b|\brestbeløb\b|\bkvar\s+att\s+betala\b|\båterstår\s+att\s+betala\b|\brestbelopp\b",
     r"\blíquido\s+a\s+(?:percibir|pagar|receber)\b",
-)
-# What else may be left, of a contract, of points, of what was ordered: due if deductions from the total lead there.
-_MAYBE_DUE = (
     r"\bresidual\b|\boutstanding\b|\b(?:remaining|outstanding)\s+(?:balance|amount|sum)\b|\bremainder\b",
     r"\bnoch\s+offen\b|\brestsaldo\b|\b(?:restliche[rs]?|offene[rs]?|verbleibende[rs]?)\s+(?:summe|betrag|saldo|rest)\b",
     r"\bsolde\b|\brestant\b|\bopenstaand\b|\bresterend\w?\b|\brest(?:ant)?-?bedrag\b|\bpozosta(?:[łl]o|je)\b|\bpozosta[łl]a\s+(?:kwota|należność)\b",
     r"\b(?:saldo|resto|importe|valor)\s+(?:restante|pendiente|pendente)\b|\b(?:importo|saldo)\s+(?:residuo|rimanente|restante)\b|\bresiduo\b",
     r"\b(?:valor\s+)?(?:em\s+falta|remanescente)\b|\bzb[ýy]vá\b|\bdoplatek\b|\bresterende\b|\båterstå(?:r|ende)\b",
 )
-SURELY_DUE = match_any(*_SURELY_DUE)
-AMOUNT_DUE = match_any(*_SURELY_DUE, *_MAYBE_DUE)
 
 # A row of net, tax and gross that says only that it sums up.
 TOTAL_ROW = re.compile(

@@ -8,11 +8,12 @@ from itertools import product
 
 from ingestion.domain.transcript import TextLine
 from ingestion.extract import change_labels, labels, values
-from ingestion.extract.amount_due import choose_due, list_amounts_due
+from ingestion.extract.amount_due import choose_due, list_amounts_due, may_plan_payments
 from ingestion.extract.invoice_currency import is_foreign
 from ingestion.extract.labelled_amounts import list_labelled_amounts, list_labelled_ends, list_row_amounts
 from ingestion.extract.no_tax import says_that_no_tax_is_owed
 from ingestion.extract.part_payments import drop_part_rows, find_parts_taken
+from ingestion.extract.payment_evidence import UNKNOWN_DAY, IssueDay
 from ingestion.extract.sum_rows import CENT, SumRow, list_sum_rows
 from ingestion.extract.unconfirmed_total import contains_tax, is_doubtful, list_deductions
 
@@ -49,8 +50,11 @@ class _Candidates:
         return list(dict.fromkeys([*self.sure, *self.maybe, *self.due]))
 
 
-def find_totals(page: Sequence[TextLine], currency: str | None = None) -> InvoiceTotals:
-    """Amounts of another currency than the document's are no totals of it, nor are those of a part payment."""
+def find_totals(page: Sequence[TextLine], currency: str | None = None, issued: IssueDay = UNKNOWN_DAY) -> InvoiceTotals:
+    """Amounts of another currency than the document's are no totals of it, nor are those of a part payment.
+
+    What is to be paid after the day of issue was not paid.
+    """
     whole_page = _drop_foreign(page, currency)
     own = drop_part_rows(whole_page)
     candidates = _find_candidates(own)
@@ -58,13 +62,13 @@ def find_totals(page: Sequence[TextLine], currency: str | None = None) -> Invoic
     if parts is not None and parts.whole is None:
         return InvoiceTotals()
     if parts is not None and parts.whole is not None:
-        return replace(_build_totals(parts.whole), due=parts.rest)
+        return replace(_build_totals(parts.whole), due=None if parts.may_be_planned(whole_page, issued) else parts.rest)
     roundings = list_labelled_ends(own, change_labels.ROUNDING)
     confirmed = (found for found in _list_confirmed(own, candidates) if not _is_part(found, candidates.sure, roundings))
     totals = next(confirmed, None) or _find_unconfirmed(whole_page, candidates, has_parts=len(own) < len(whole_page))
     if totals.due is not None:
-        return totals
-    due = choose_due(whole_page, candidates.due, totals.gross)
+        return replace(totals, due=None) if may_plan_payments(whole_page, totals.due, issued) else totals
+    due = choose_due(whole_page, candidates.due, totals.gross, issued)
     charges = list_labelled_ends(whole_page, change_labels.CHARGE)
     if totals.gross not in (None, due) and due is not None and due - totals.gross in charges:
         return InvoiceTotals(due=due, doubtful=totals.gross)  # carriage that the total has not in it

@@ -54,7 +54,7 @@ Netto        MwSt-Betrag     Gesamtbetrag
         ("Total   $4.00\nTotal   $9.00", totals(None)),
         # what is due after a payment in advance
         (
-            "Net total   100.00\nTax Total   20.00\nTotal   120.00\nBalance due   70.00",
+            "Net total   100.00\nTax Total   20.00\nTotal   120.00\nPaid   50.00\nBalance due   70.00",
             totals("120.00", "100.00", "20.00", "70.00"),
         ),
         # a credit note with a minus
