@@ -79,7 +79,7 @@ def _find_date_beside_number(page: Sequence[TextLine], day_first: bool | None) -
 
 
 # `NLE-33017764-09 (2 October 2026)`
-_NUMBER_AND_BRACKETS = re.compile(r"\W*(?P<number>[\w/.-]{2,30})\s?\((?P<day>[^()]{6,30})\)\W*")
+_NUMBER_AND_BRACKETS = re.compile(r"\W{0,4}(?P<number>[\w/.-]{2,30})\s?\((?P<day>[^()]{6,30})\)\W{0,4}")
 
 
 def _read_headline(text: str, number: str | None, day_first: bool | None, *, is_of_another: bool) -> date | None:

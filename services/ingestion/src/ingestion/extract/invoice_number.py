@@ -178,7 +178,8 @@ def _parse_number(text: str) -> str | None:
     joined = " ".join(words[:2]) if len(words) > 1 and re.fullmatch(r"[A-Z]{1,4}", words[0]) else words[0]
     joined = joined.rstrip(".,;:")
     word = joined.rpartition(" ")[2]
-    if not _NUMBER.fullmatch(word) or not any(letter.isdigit() for letter in word):
+    # What ends with a dash is cut off.
+    if not _NUMBER.fullmatch(word) or word[-1] in "-/\\" or not any(letter.isdigit() for letter in word):
         return None
     if _is_date(joined) or re.fullmatch(r"\d+[.,]\d{2}", word) or len(word) < 2:
         return None

@@ -143,12 +143,25 @@ def _list_confirmed(page: Sequence[TextLine], candidates: _Candidates) -> Iterat
 
 def _list_taxes_in_words(page: Sequence[TextLine], candidates: _Candidates) -> Iterator[InvoiceTotals]:
     """`Momsgrundlag 400,00, moms 25 % 100,00`: what net and total leave, if words have it beside its rate."""
-    texts = [line.text for line in page if labels.TAX_WORD.search(line.text)]
-    said = [(amount, rate) for text in texts for amount in values.find_money(text) for rate in values.find_rates(text)]
-    for gross, net in product(candidates.gross[:_MAX_CANDIDATES], candidates.nets[:_MAX_CANDIDATES]):
+    pairs = [
+        (gross, net)
+        for gross, net in product(candidates.gross[:_MAX_CANDIDATES], candidates.nets[:_MAX_CANDIDATES])
+        if gross > net
+    ]
+    texts = [line.text for line in page if labels.TAX_WORD.search(line.text)] if pairs else []
+    said = [pair for text in texts for pair in _list_amounts_with_rates(text)]
+    for gross, net in pairs:
         tax = gross - net
-        if tax > 0 and any(amount == tax and abs(net * rate / 100 - tax) <= CENT for amount, rate in said):
+        if any(amount == tax and abs(net * rate / 100 - tax) <= CENT for amount, rate in said):
             yield InvoiceTotals(gross, net, tax)
+
+
+_MAX_RATES = 6  # that a line names
+
+
+def _list_amounts_with_rates(text: str) -> Iterator[tuple[Decimal, Decimal]]:
+    amounts, rates = dict.fromkeys(values.find_money(text)), dict.fromkeys(values.find_rates(text))
+    return product([*amounts][:_MAX_CANDIDATES], [*rates][:_MAX_RATES])
 
 
 def _add_rates(rows: Sequence[InvoiceTotals], sure: Sequence[Decimal]) -> Iterator[InvoiceTotals]:

@@ -172,3 +172,8 @@ def test_a_number_within_a_sentence_is_not_taken_against_the_title() -> None:
     assert number("Rechnung 2026-4471", paid) is None
     assert number("Rechnung 2026-4471", "Zahlung bitte mit Rechnungsnr.: 2026-4471") == "2026-4471"
     assert number("Credit note CN-118", "Relates to invoice no. 20440 | Date: 14/10/2026") == "CN-118"
+
+
+@pytest.mark.parametrize("written", ["2026-", "A/2026/", "2026- 4471"])
+def test_a_number_that_ends_with_a_dash_is_cut_off(written: str) -> None:
+    assert number("Example", f"Rechnung Nr. {written}") is None

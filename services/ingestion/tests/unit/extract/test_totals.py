@@ -3,7 +3,7 @@ from decimal import Decimal
 import pytest
 
 from ingestion.domain.transcript import Transcript
-from ingestion.extract.totals import InvoiceTotals, _add_sums_of_pairs, find_totals
+from ingestion.extract.totals import InvoiceTotals, _add_sums_of_pairs, _list_amounts_with_rates, find_totals
 
 
 def read(text: str) -> InvoiceTotals:
@@ -348,6 +348,10 @@ def test_the_tax_may_stand_in_words_beside_what_it_is_of() -> None:
         "500.00", "400.00", "100.00"
     )
     assert read("Subtotal   400,00\nFragt, uden moms 33 % 90,00\nTotal   490,00").tax is None
+
+
+def test_a_line_of_many_amounts_and_rates_pairs_only_the_first_ones() -> None:
+    assert len(list(_list_amounts_with_rates(" ".join(f"moms {n},00 {n % 90 + 1}%" for n in range(1, 400))))) == 72
 
 
 def test_a_row_that_repeats_the_only_rate_is_no_part_payment() -> None:
