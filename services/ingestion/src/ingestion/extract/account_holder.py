@@ -17,10 +17,13 @@ _HOLDER = labels.match_any(
     r"\bwłaściciel\s+rachunku\b|\bmajitel\s+účtu\b|\bkontohaver\b|\bkontoinnehavare\b|\bbetalningsmottagare\b",
 )
 # Of a mandate the account is the customer's.
-_DEBIT = labels.match_any(
-    r"mandat|lastschrift|bankeinzug|abbuch|abgebucht|eingezogen|einziehen|\bdebit|\bafgeschreven|\bgeïncasseerd|\bcarg(?:o|ar\w{0,2})\s+en|\bdras\b|\btrækkes|\bpobran|direct\s+debit|prélèv|domicilia|adeudo|addebit|incasso|autogiro|inkaso",
-    r"\bbetalingsservice\b",
-    # So it is where money goes back.
+DEBIT = labels.match_any(
+    r"mandat|lastschrift|bankeinzug|abbuch|abgebucht|eingezogen|einziehen|\bzieh(?:en|t)\b(?:[^.]|\.(?=\d)){0,60}\bein\b|\bbuch(?:en|t)\b(?:[^.]|\.(?=\d)){0,60}\bab\b",
+    r"\bd[eé]bit(?!or|eur)|prélèv|prélev|domicilia(?!tion\s*(?:bancaire\s*)?:)|adeudo|\bcarg(?:o|ar\w{0,2})\s+en|\bcuenta\s+de\s+cargo|addebit|incasso|\bafgeschreven|\bgeïncasseerd",
+    r"\bautogiro|\bdras\b|\btrækkes|\bbetalingsservice\b|\bpobran|\bpobierz|\bobciąż|\bpoleceni\w{1,2}\s+zapłaty|inkas[oe]|\bstrh[áa]v|\bstrhn",
+)
+# So it is where money goes back.
+RETURNED = labels.match_any(
     r"erstatt|rückzahl|\brefund|\brembours|\brimbors|\breembols|devoluci|devolve|\bterug(?:betal|stort)|\bterug\b|\bzwro[ct]|\bvrac|\bvrát|tilbagebetal|återbetal",
 )
 _MAX_ABOVE = 3  # lines
@@ -36,7 +39,7 @@ def find_account_holder(page: Sequence[TextLine], index: int, number: int) -> st
     if match is None or labels.BUYER.search(text):
         return None
     near = page[max(0, index - _MAX_ABOVE) : index + 2]
-    if any(_DEBIT.search(other.text[: 4 * _MAX_TEXT]) for other in near):
+    if any(words.search(other.text[: 4 * _MAX_TEXT]) for other in near for words in (DEBIT, RETURNED)):
         return None
     rest = text[match.end() :].strip(" :.-")
     if len(rest) < 2 and number + 1 < len(line.cells):

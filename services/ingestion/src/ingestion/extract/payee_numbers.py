@@ -7,6 +7,7 @@ from functools import partial
 
 from ingestion.domain.transcript import TextCell, TextLine
 from ingestion.extract import labels, values
+from ingestion.extract.account_holder import DEBIT, RETURNED
 from ingestion.extract.company_names import normalize_name
 from ingestion.extract.customer_cells import is_buyer_cell
 from ingestion.extract.page_blocks import BLOCK_GAP
@@ -202,13 +203,21 @@ def _list_accounts(page: Sequence[TextLine]) -> Iterator[tuple[TextLine, str]]:
     for index, line in enumerate(page):
         if any(labels.BUYER.search(cell.text) for cell in line.cells) or is_buyer_cell(page, index, 0):
             continue
-        above = page[index - 1].text if index else ""
-        text = line.text
-        for iban in [*values.find_ibans(text), *_find_broken(page, index)]:
-            before = text[: text.find(iban[:4])]
-            if _DIRECT_DEBIT.search(before) or _is_debited(f"{above} {before}") or _is_in_mandate(page, index):
-                continue
-            yield line, iban
+        for iban in [*values.find_ibans(line.text), *_find_broken(page, index)]:
+            if not _is_customers(page, index, line.text.find(iban[:4])):
+                yield line, iban
+
+
+def _is_customers(page: Sequence[TextLine], index: int, start: int) -> bool:
+    """Whether money is taken from an account, or goes back to it: by the words around it, and those above."""
+    line = page[index]
+    above = page[index - 1].text if index else ""
+    before, behind = line.text[:start], line.text[start : start + _WITH_ACCOUNT]
+    if _is_of_debit(before) or _DEBITED.search(behind):
+        return True
+    if _is_for_transfers(before):
+        return any(RETURNED.search(other.text) for other in _list_near_above(page, index))
+    return _is_debited(f"{above} {before}") or _is_in_mandate(page, index)
 
 
 _REST_OF_ACCOUNT = re.compile(r"[A-Z0-9 ]{1,24}")
@@ -222,7 +231,9 @@ def _find_broken(page: Sequence[TextLine], index: int) -> Iterator[str]:
         rest = next(
             (other.text for other in (below.cells if below else ()) if abs(other.left - cell.left) < _SAME_COLUMN), ""
         )
-        if next(values.find_ibans(cell.text), None) is None and _REST_OF_ACCOUNT.fullmatch(rest):
+        if not _REST_OF_ACCOUNT.fullmatch(rest) or _is_below_debit(page, index):
+            continue
+        if next(values.find_ibans(cell.text), None) is None:
             yield from values.find_ibans(f"{cell.text} {rest}")
 
 
@@ -245,7 +256,13 @@ def _is_in_mandate(page: Sequence[TextLine], index: int) -> bool:
             return False
         line = above
         own = next((cell for cell in above.cells if abs(cell.left - left) < _SAME_COLUMN), None)
-        if own is not None and _MANDATE.search(own.text) and not _OUR_ACCOUNT.search(own.text):
+        if own is None or _OUR_ACCOUNT.search(own.text):
+            continue
+        if _MANDATE.search(own.text):
+            return True
+        if next(values.find_ibans(own.text), None):  # the words there are of that one
+            return False
+        if DEBIT.search(own.text) or RETURNED.search(own.text):
             return True
     return False
 
@@ -279,19 +296,42 @@ def _is_our_number(text: str) -> bool:
     return label is not None and labels.BUYER.search(text[label.end() :].partition(":")[0]) is None
 
 
-_DIRECT_DEBIT = re.compile(
-    r"(?:\b(?:lastschrift|bankeinzug|abbuchung|direct\s+debit|pr[ée]l[èe]v\w{1,6}|domicilia\w{1,6}|adeudo|addebit\w{1,4}|incasso)\b"
-    r"|\bvom\s+(?:giro)?konto\b)[^.]{0,60}$",
-    re.IGNORECASE,
+_WITH_ACCOUNT = 110  # letters, with those of an account
+_FROM_ACCOUNT = re.compile(r"\bvom\s+(?:giro)?konto\b", re.IGNORECASE)
+# `IBAN DE… wird am 3.11. abgebucht`: in the sentence, not in the next column's heading.
+_DEBITED = labels.match_any(
+    r"^(?:[^.!?|]|\.(?=\s?\d)){0,90}\b(?:abgebucht|eingezogen|belastet|debited|prélevée?s?|débitée?s?|cargará|addebitat[oi]|afgeschreven|geïncasseerd|debitad[oa]|pobrana|pobierzemy|dras|trækkes)\b"
 )
 
 
-# A sentence of its own: `… on your account on the due date. By EFT: Bank of Ireland, IBAN …`.
+def _is_of_debit(before: str) -> bool:
+    """Whether the sentence right in front of an account speaks of money that is taken, or goes back."""
+    sentence = re.split(r"[.!?]\s", before)[-1][-_BEFORE_ACCOUNT:]
+    words = [match.end() for pattern in (DEBIT, RETURNED, _FROM_ACCOUNT) for match in pattern.finditer(sentence)]
+    return bool(words) and _OUR_ACCOUNT.search(sentence, max(words)) is None
+
+
+# A sentence of its own, and nothing else up to the account: `By EFT: Bank of Ireland, IBAN …`.
 _TRANSFER = re.compile(
-    r"[.!?]\s+(?:(?:by|per|mit|mittels|par|por|con|mediante|tramite|via|met|med|via|genom)\s+(?:eft|(?:bank|credit)\s+transfer|überweisung|virement|transferencia"
-    r"|bonifico|overschrijving|transferência|overførsel|överföring)|przelewem|(?:bankovním\s+)?převodem)\b",
+    r"(?:^\W*|[.!?]\s+)(?:(?:by|per|mit|mittels|par|por|con|mediante|tramite|via|met|med|via|genom)\s+(?:eft|(?:bank|credit)\s+transfer|überweisung|virement|transferencia"
+    r"|bonifico|overschrijving|transferência|overførsel|överföring)|przelewem|(?:bankovním\s+)?převodem)\s?:"
+    r"[^:.!?]{0,40}(?:\biban\W{0,3})?$",
     re.IGNORECASE,
 )
+
+
+def _is_for_transfers(before: str) -> bool:
+    return _TRANSFER.search(before) is not None
+
+
+def _list_near_above(page: Sequence[TextLine], index: int) -> Sequence[TextLine]:
+    return [line for line in page[max(0, index - _NEAR_COLUMNS) : index] if line.page == page[index].page]
+
+
+def _is_below_debit(page: Sequence[TextLine], index: int) -> bool:
+    """An account in pieces is believed only where nothing near it speaks of a debit, whosever column that is."""
+    near = [*_list_near_above(page, index), page[index]]
+    return any(words.search(line.text) for line in near for words in (DEBIT, RETURNED))
 
 
 def _is_debited(before: str) -> bool:
@@ -299,7 +339,7 @@ def _is_debited(before: str) -> bool:
     yours = [match.end() for match in _YOUR_ACCOUNT.finditer(before)]
     if not yours or len(before) - yours[-1] > _BEFORE_ACCOUNT:
         return False
-    return _OUR_ACCOUNT.search(before, yours[-1]) is None and _TRANSFER.search(before, yours[-1]) is None
+    return _OUR_ACCOUNT.search(before, yours[-1]) is None
 
 
 # An account of Poland, as it is written at home: without its country.

@@ -214,3 +214,41 @@ def test_a_number_of_whom_our_line_speaks_is_not_ours(row: str) -> None:
 def test_a_bare_number_below_another_name_in_the_foot_is_that_ones(other: str) -> None:
     foot = f"Hallbrunn GmbH            {other}\nIndustrieweg 14           ATU67123454"
     assert find_vat_id(read_rows(f"Rechnung\nLeistung\n{foot}"), "Hallbrunn GmbH") is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Cuenta de cargo: {iban}",
+        "Compte débité : {iban}",
+        "Debited from {iban}",
+        "Obciążymy rachunek {iban}",
+        "Wir buchen den Betrag ab von {iban}",
+        "Wir ziehen den Betrag am 15.10.2026 ein.\nAnna Kunz\nIBAN {iban}",
+        "We will debit on 15 October\nAccount holder: Anna Kunz\nIBAN {iban}",
+        "{iban} wird am 15.10.2026 belastet",
+        "IBAN {iban} will be debited on 15 October",
+        "Erstattung auf das Konto {iban}",
+        "We collect from your account. By bank transfer you need not pay, IBAN {iban}",
+        "Refund\nBy bank transfer: IBAN {iban}",
+        "We refund to your account.\nBy bank transfer: IBAN {iban}",
+    ],
+)
+def test_an_account_near_words_of_a_debit_or_a_refund_is_not_the_payees(text: str) -> None:
+    assert find_iban(read_rows("Rechnung\n" + text.format(iban="DE89 3704 0044 0532 0130 00"))) is None
+
+
+@pytest.mark.parametrize(
+    "words", ["Wir ziehen ein von", "Lastschrift\nAnna Kunz", "Abbuchung\nAnna Kunz\nHauptstraße 1", "Refund to"]
+)
+def test_no_account_in_pieces_is_read_near_words_of_a_debit(words: str) -> None:
+    pieces = "DE89 3704 0044 0532\n0130 00"
+    assert find_iban(read_rows(f"Rechnung\n{words}\n{pieces}")) is None
+    assert find_iban(read_rows(f"Rechnung\nBitte überweisen Sie an\n{pieces}")) is not None
+
+
+def test_a_customers_number_and_a_banks_place_are_no_words_of_a_debit() -> None:
+    iban = "IBAN DE89 3704 0044 0532 0130 00"
+    for row in ("Debitorennummer 10448", "Debiteurnr. 10448", "Domiciliation : CIC Lyon"):
+        assert find_iban(read_rows(f"Rechnung\n{row}\n{iban}")) == "DE89370400440532013000", row
+        assert find_iban(read_rows(f"Rechnung\n{row} {iban}")) == "DE89370400440532013000", row
