@@ -94,6 +94,32 @@ def names_costs_and_value(lines: Sequence[ReadLine]) -> bool:
     )
 
 
+def may_list_what_was_done(page: Sequence[TextLine], lines: Sequence[ReadLine], rows: Sequence[ReadLine]) -> bool:
+    """Whether rows may be of trades, though their table names what was paid and what that is worth: each has a day of
+    its own, a quantity with a sign stands in one, or a heading says that it lists movements. Lists of sales have both
+    for the gain. What is held was priced on several days where a head says so.
+    """
+    if not rows:
+        return False
+    if any(_is_heading_of_movements(line) for line in lines) or any(
+        words.MOVEMENTS.search(text) for _, text in _list_titles(page)
+    ):
+        return True
+    if any(words.DAY_OF_PRICE.search(line.text) for line in lines if not line.numbers):
+        return False
+    days = {match[0] for row in rows for match in values.DATES.finditer(row.text)}
+    return len(days) > 1 or any(_has_signed_quantity(row) for row in rows)
+
+
+def _is_heading_of_movements(line: ReadLine) -> bool:
+    return len(line.text) <= _MAX_TITLE and not line.numbers and words.MOVEMENTS.search(line.text) is not None
+
+
+def _has_signed_quantity(row: ReadLine) -> bool:
+    """The first number of a row is its quantity, as a rule."""
+    return bool(row.numbers) and (row.numbers[0].is_negative or row.text[: row.numbers[0].start].endswith("+"))
+
+
 def _is_of_trade(line: ReadLine) -> bool:
     if words.LIKE_TRADE.search(line.text) and (line.numbers or len(line.text) <= _MAX_HEADING):
         return True
