@@ -15,7 +15,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 _MIN_WORD = 3  # letters
 
 _KINDS = re.compile(
-    r"equit(?:y|ies)|shares?|stocks?|bonds?|funds?|etfs?|etcs?|etps?|etns?|ucits|oeic|reits?|adrs?|ads|gdrs?|units?|securit(?:y|ies)|instruments?|notes?|warrants?|certificates?|options?|futures?|ordinary|ord|common|preferred|preference|registered|bearer|class|reg|npv|shs|nominal|investments?|trusts?|derivatives?"
+    r"equit(?:y|ies)|shares?|stocks?|bonds?|funds?|etfs?|etcs?|etps?|etns?|ucits|oeic|reits?|adrs?|ads|gdrs?|units?|securit(?:y|ies)|instruments?|notes?|warrants?|certificates?|options?|futures?|ordinary|ord|common|preferred|preference|registered|bearer|class|reg|npv|shs|nominal|investments?|trusts?|derivatives?|fully|partly|paid|par|value|voting|of|each"
     r"|aktien?|stammaktien?|vorzugsaktien?|inhaberaktien?|namens?-?aktien?|(?:inhaber|namens?|stamm|vorzugs)|stückaktien?|stuckaktien?|anleihen?|fonds|aktienfonds|rentenfonds|indexfonds|investmentfonds|anteile?|zertifikate?|optionsscheine?|wertpapiere?|schuldverschreibung(?:en)?|genussscheine?|partizipationsscheine?|nennwert|ohne|mit|o|n|a|na|st|vz"
     r"|actions?|obligations?|parts?|titres?|ordinaires?|nominatives?|porteur|valeurs?|mobilières?|opcvm|sicav|fcp|acci(?:ó|o)n(?:es)?|ordinarias?|nominativas?|bonos?|obligaci(?:ó|o)n(?:es)?|fondos?|participaci(?:ó|o)n(?:es)?|inversi(?:ó|o)n|valores|de|di|au|al|cotizado"
     r"|azion[ei]|ordinari[ae]|obbligazion[ei]|fond[oi]|quot[ae]|titol[oi]|comun[ei]|investimento|aandel(?:en)?|gewone|obligaties?|beleggingsfonds(?:en)?|effecten|participaties?|aç(?:ão|ões)|ordinárias?|obrigaç(?:ão|ões)|fundos?|unidades|participação|títulos?"

@@ -78,6 +78,7 @@ def test_a_name_keeps_its_brackets_and_has_no_number_of_the_security(written: st
         ("Nazwa  Akcje zwykłe\nISIN  DE0008404005", None),
         ("Título  Ações ordinárias\nISIN  DE0008404005", None),
         ("Strumento  Azione ordinaria\nISIN  DE0008404005", None),
+        ("Company  BHP Group Limited\nSecurity  ORDINARY FULLY PAID\nISIN  DE0008404005", "BHP Group Limited"),
         ("Instrument  Bond fund\nISIN  DE0008404005", None),
         ("Fonds  Global Bond Fund\nISIN  DE0008404005", "Global Bond Fund"),
     ],
