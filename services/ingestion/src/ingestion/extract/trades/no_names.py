@@ -47,7 +47,8 @@ _WATCHED = match_any(
 
 def is_no_name(name: str) -> bool:
     words = _WORD.findall(name)
-    if all(_KINDS.fullmatch(word) for word in words) or _PART.search(name) is not None:
+    has_word = any(len(word) >= _MIN_WORD for word in words)  # a day or a number is judged elsewhere
+    if (has_word and all(_KINDS.fullmatch(word) for word in words)) or _PART.search(name) is not None:
         return True
     if _VENUE_FIELD.search(name) is not None or _TOWN.fullmatch(name) is not None:
         return True
