@@ -23,6 +23,7 @@ _MAX_LINE = 140  # letters of a line that may tell of a trade
 _MAX_INCOME = 60  # letters of a line
 _MAX_HEADING = 40  # letters of a cell that says what was done, and nothing else
 _MAX_WORDS = 5  # of a heading
+_MAX_WORDS_WITH_PERIOD = 9  # `Activity from 1 March 2026 to 31 March 2026`
 _ENOUGH = 2
 _WORDS_OF_SENTENCE = 4
 _LINES_BELOW = 2  # a head, and the values in its columns
@@ -101,9 +102,8 @@ def may_list_what_was_done(page: Sequence[TextLine], lines: Sequence[ReadLine], 
     """
     if not rows:
         return False
-    if any(_is_heading_of_movements(line) for line in lines) or any(
-        words.MOVEMENTS.search(text) for _, text in _list_titles(page)
-    ):
+    headings = [line.text for line in lines if not line.numbers] + [text for _, text in _list_titles(page)]
+    if any(_is_heading_of_movements(text) for text in headings):
         return True
     if any(words.DAY_OF_PRICE.search(line.text) for line in lines if not line.numbers):
         return False
@@ -111,8 +111,10 @@ def may_list_what_was_done(page: Sequence[TextLine], lines: Sequence[ReadLine], 
     return len(days) > 1 or any(_has_signed_quantity(row) for row in rows)
 
 
-def _is_heading_of_movements(line: ReadLine) -> bool:
-    return len(line.text) <= _MAX_TITLE and not line.numbers and words.MOVEMENTS.search(line.text) is not None
+def _is_heading_of_movements(text: str) -> bool:
+    """No sentence: `Purchases and sales are settled in two days.`"""
+    is_short = len(text.split()) <= _MAX_WORDS_WITH_PERIOD and not text.rstrip().endswith(".")
+    return is_short and words.MOVEMENTS.search(text) is not None
 
 
 def _has_signed_quantity(row: ReadLine) -> bool:

@@ -161,3 +161,12 @@ LISTS_OF_SALES = {
 @pytest.mark.parametrize("text", LISTS_OF_SALES.values(), ids=LISTS_OF_SALES)
 def test_a_list_of_what_was_done_is_kept_though_it_names_cost_and_value(text: str) -> None:
     assert read(text).has_trades is True
+
+
+def test_a_sentence_on_purchases_makes_no_list_of_movements_of_what_is_held() -> None:
+    text = (
+        "Portfolio valuation as of 16/02/2026\nSecurity  ISIN  Quantity  Price  Price date  Market value\n"
+        "Alpine Dairy SE  DE0008404005  1,250  2.2350 GBP  16/02/2026  2,793.75 GBP\n"
+        "Purchases and sales are settled in two days."
+    )
+    assert read(text).has_trades is False
