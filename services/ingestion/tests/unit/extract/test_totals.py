@@ -307,6 +307,11 @@ def test_who_owes_no_tax_has_a_net_total_that_is_the_gross_one(sentence: str) ->
         ("All our prices contain VAT.", "Reverse charge"),
         ("Impuestos incluidos en el precio.", "Inversión del sujeto pasivo"),
         ("Moms ingår i priset. Omvänd skattskyldighet tillämpas.",),
+        ("VAT at 20% is in the price.", "Reverse charge"),
+        ("IVA normale compresa", "Inversione contabile"),
+        ("Prezzi comprensivi di IVA", "Inversione contabile"),
+        ("Reverse charge, article 196 of the directive", "Prices with VAT"),
+        ("VAT not shown separately", "Reverse charge"),
         ("Moms   56,00", "I am not registered for VAT."),
         # It is denied.
         ("Reverse charge: no",),
