@@ -15,6 +15,10 @@ from ingestion.extract.date_order import may_write_day_first
 from ingestion.extract.trades.lines import read_lines
 from ingestion.extract.trades.side_and_dates import find_trade_date, list_settlement_dates
 
+_MONTH_FIRST = re.compile(
+    r"\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    r"|nov(?:ember)?|dec(?:ember)?)\.?\s+\d{1,2},\s+\d{4}"
+)
 _DAY_FIRST_LANGUAGE = re.compile(
     r"\b(?:kauf|verkauf|zeichnung|rücknahme|betrag|achat|vente|souscription|rachat|montant|cours|compra|venta|reembolso|importe"
     r"|suscripción|acquisto|vendita|sottoscrizione|rimborso|importo|prezzo|aankoop|verkoop|inschrijving|bedrag|koers|venda|subscrição"
@@ -50,16 +54,18 @@ def determine_day_first(page: Sequence[TextLine]) -> bool | None:
     """None: nothing tells it, or one sign speaks against another."""
     is_american = has_american_address(line.text for line in page)
     said = set(_list_said_orders(page)) or {*_list_orders_by_week(page), *_list_orders_by_words(page)}
+    text = "\n".join(line.text for line in page).lower()
+    says_day_first = _DAY_FIRST_LANGUAGE.search(text) or _DAY_FIRST_COUNTRY.search(text)
     if said:
         order = said.pop()
-        return None if said or (order and is_american) else order
-    text = "\n".join(line.text for line in page).lower()
+        is_against = is_american if order else says_day_first and not is_american
+        return None if said or is_against else order
     if _DAY_FIRST_LANGUAGE.search(text):
         return True
     if is_american:
         return None if may_write_day_first(text) else False
     if _MAY_BE_AMERICAN.search(text):
-        if _is_later_day_first(page):
+        if _MONTH_FIRST.search(text) and not may_write_day_first(text) and _is_later_day_first(page):
             return False
         may_be_first = may_write_day_first(text) or _OTHER_DOLLARS.search(text) is not None
         return _determine_by_settlement(page, may_be_first=may_be_first)

@@ -3,7 +3,9 @@
 import pytest
 from note_texts import ENGLISH, FRENCH, read, read_only
 
-ON_ONE_DAY = ENGLISH.replace("€", "$").replace("15 Jan 2026 08:13:35", "02/09/2026").replace("19/01/2026", "02/09/2026")
+ON_ONE_DAY = (
+    ENGLISH.replace("€", "US$").replace("15 Jan 2026 08:13:35", "02/09/2026").replace("19/01/2026", "02/09/2026")
+)
 
 
 @pytest.mark.parametrize(
@@ -61,6 +63,7 @@ def test_dollars_do_not_tell_the_order_of_day_and_month_what_else_the_note_says_
         "Terms effective February 9, 2025",
         "Bond 5.25% 15/08/2031",
         "Shares (ex-div 22/03/2026)",
+        "London\nOption AAPL 02/20/2026 C200",  # written as its exchange does
         "Printed on 13/09/2026\nBoston, MA 02110",  # one sign against another
     ],
 )
