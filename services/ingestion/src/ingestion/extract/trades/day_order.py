@@ -81,7 +81,9 @@ def may_be_other_dollar(page: Sequence[TextLine]) -> bool:
     names_other = any(_OTHER_DOLLARS.search(line.text.lower()) for line in page)
     if has_american_address(line.text for line in page):
         return bool(countries & _OWN_DOLLARS)
-    return names_other or countries != {"US"}
+    if names_other or countries & _OWN_DOLLARS:
+        return True
+    return countries != {"US"} and set(_list_said_orders(page)) != {False}  # `02/28/2025` is written in America
 
 
 _OWN_DOLLARS = frozenset({"AR", "AU", "CA", "CL", "CO", "HK", "MX", "NZ", "SG", "TW"})

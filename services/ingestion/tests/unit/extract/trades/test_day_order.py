@@ -122,3 +122,9 @@ def test_a_dollar_of_a_country_that_has_its_own_is_not_certainly_that_of_america
     line: str, currency: str | None
 ) -> None:
     assert read_only(f"{ENGLISH.replace('€', '$')}\n{line}").get("currency") == currency
+
+
+@pytest.mark.parametrize(("line", "currency"), [("", "USD"), ("Toronto", None), ("Printed 20/01/2026", None)])
+def test_a_dollar_beside_a_date_as_only_america_writes_it_is_its_own(line: str, currency: str | None) -> None:
+    text = ENGLISH.replace("€", "$").replace("19/01/2026", "01/19/2026")
+    assert read_only(f"{text}\n{line}").get("currency") == currency
