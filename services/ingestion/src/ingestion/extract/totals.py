@@ -11,6 +11,7 @@ from ingestion.extract import change_labels, labels, values
 from ingestion.extract.amount_due import choose_due, list_amounts_due, may_plan_payments
 from ingestion.extract.invoice_currency import is_foreign
 from ingestion.extract.labelled_amounts import list_labelled_amounts, list_labelled_ends, list_row_amounts
+from ingestion.extract.no_tax import says_that_no_tax_is_owed
 from ingestion.extract.part_payments import drop_part_rows, find_parts_taken
 from ingestion.extract.payment_evidence import UNKNOWN_DAY, IssueDay
 from ingestion.extract.sum_rows import CENT, SumRow, list_sum_rows
@@ -146,12 +147,25 @@ def _list_confirmed(page: Sequence[TextLine], candidates: _Candidates) -> Iterat
 
 def _list_taxes_in_words(page: Sequence[TextLine], candidates: _Candidates) -> Iterator[InvoiceTotals]:
     """`Momsgrundlag 400,00, moms 25 % 100,00`: what net and total leave, if words have it beside its rate."""
-    texts = [line.text for line in page if labels.TAX_WORD.search(line.text)]
-    said = [(amount, rate) for text in texts for amount in values.find_money(text) for rate in values.find_rates(text)]
-    for gross, net in product(candidates.gross[:_MAX_CANDIDATES], candidates.nets[:_MAX_CANDIDATES]):
+    pairs = [
+        (gross, net)
+        for gross, net in product(candidates.gross[:_MAX_CANDIDATES], candidates.nets[:_MAX_CANDIDATES])
+        if gross > net
+    ]
+    texts = [line.text for line in page if labels.TAX_WORD.search(line.text)] if pairs else []
+    said = [pair for text in texts for pair in _list_amounts_with_rates(text)]
+    for gross, net in pairs:
         tax = gross - net
-        if tax > 0 and any(amount == tax and abs(net * rate / 100 - tax) <= CENT for amount, rate in said):
+        if any(amount == tax and abs(net * rate / 100 - tax) <= CENT for amount, rate in said):
             yield InvoiceTotals(gross, net, tax)
+
+
+_MAX_RATES = 6  # that a line names
+
+
+def _list_amounts_with_rates(text: str) -> Iterator[tuple[Decimal, Decimal]]:
+    amounts, rates = dict.fromkeys(values.find_money(text)), dict.fromkeys(values.find_rates(text))
+    return product([*amounts][:_MAX_CANDIDATES], [*rates][:_MAX_RATES])
 
 
 def _add_rates(rows: Sequence[InvoiceTotals], sure: Sequence[Decimal]) -> Iterator[InvoiceTotals]:
@@ -215,20 +229,9 @@ def _find_unconfirmed(page: Sequence[TextLine], candidates: _Candidates, *, has_
         return InvoiceTotals(gross, gross - tax, tax)
     if may_lack_tax(page, gross):
         return InvoiceTotals(doubtful=gross)
-    is_free = bool(candidates.taxes) or _says_that_no_tax_is_owed(page, gross, candidates.nets)
+    is_free = bool(candidates.taxes) or says_that_no_tax_is_owed(page, gross, candidates.nets)
     return (
         InvoiceTotals(gross, gross, Decimal("0.00")) if is_free and not any(candidates.taxes) else InvoiceTotals(gross)
-    )
-
-
-def _says_that_no_tax_is_owed(page: Sequence[TextLine], gross: Decimal, nets: Sequence[Decimal]) -> bool:
-    """Whether the supplier says so, and neither a rate beside words about tax nor another net amount denies it."""
-    texts = [line.text for line in page]
-    return (
-        any(map(labels.NO_TAX.search, texts))
-        and all(net == gross for net in nets if net)
-        and not any(labels.WITH_TAX.search(text) for text in texts)
-        and not any(labels.TAX_WORD.search(text) and any(values.find_rates(text)) for text in texts)
     )
 
 
