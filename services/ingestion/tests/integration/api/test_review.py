@@ -260,7 +260,7 @@ async def test_rejecting_what_is_rejected_is_no_version_and_a_correction_takes_i
     confirmed = await api.post(path, json={"action": "confirm"}, headers={"If-Match": "2"})
     assert (confirmed.status_code, "correct it" in confirmed.json()["detail"]) == (409, True)
     taken_up = await api.post(path, **correct(2, invoice_number=FIELDS["invoice_number"]))
-    assert (taken_up.json()["status"], taken_up.json()["version"]) == ("needs_review", 3)
+    assert (taken_up.json()["status"], taken_up.json()["version"]) == ("completed", 3)
 
 
 @pytest.mark.parametrize(
