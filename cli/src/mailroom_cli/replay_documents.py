@@ -16,10 +16,10 @@ _MAX_PAGE = 50
 class FinalStatus(StrEnum):
     """What waits to be read is not asked for again."""
 
-    COMPLETED = "completed"
-    NEEDS_REVIEW = "needs_review"
-    SKIPPED = "skipped"
-    FAILED = "failed"
+    COMPLETED = "completed"  # read, complete and consistent
+    NEEDS_REVIEW = "needs_review"  # a person has to look
+    SKIPPED = "skipped"  # nothing for its doc source
+    FAILED = "failed"  # given up after all attempts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
