@@ -3,7 +3,7 @@ from decimal import Decimal
 import pytest
 
 from ingestion.domain.transcript import Transcript
-from ingestion.extract.totals import InvoiceTotals, _add_sums_of_pairs, find_totals
+from ingestion.extract.totals import InvoiceTotals, _add_sums_of_pairs, _list_amounts_with_rates, find_totals
 
 
 def read(text: str) -> InvoiceTotals:
@@ -54,7 +54,7 @@ Netto        MwSt-Betrag     Gesamtbetrag
         ("Total   $4.00\nTotal   $9.00", totals(None)),
         # what is due after a payment in advance
         (
-            "Net total   100.00\nTax Total   20.00\nTotal   120.00\nBalance due   70.00",
+            "Net total   100.00\nTax Total   20.00\nTotal   120.00\nPaid   50.00\nBalance due   70.00",
             totals("120.00", "100.00", "20.00", "70.00"),
         ),
         # a credit note with a minus
@@ -298,11 +298,60 @@ def test_who_owes_no_tax_has_a_net_total_that_is_the_gross_one(sentence: str) ->
     assert read("Total   280.00") == totals("280.00")
 
 
+@pytest.mark.parametrize(
+    "rows",
+    [
+        # The page speaks of a tax elsewhere, whatever the word before it.
+        ("Im Betrag sind 190,00 EUR Umsatzsteuer enthalten.", "Steuerschuldnerschaft des Leistungsempfängers"),
+        ("Alle Preise verstehen sich inklusive der gesetzlichen Mehrwertsteuer.", "Reverse charge"),
+        ("All our prices contain VAT.", "Reverse charge"),
+        ("Impuestos incluidos en el precio.", "Inversión del sujeto pasivo"),
+        ("Moms ingår i priset. Omvänd skattskyldighet tillämpas.",),
+        ("Moms   56,00", "I am not registered for VAT."),
+        # It is denied.
+        ("Reverse charge: no",),
+        ("Btw verlegd: n.v.t.",),
+        ("Odwrotne obciążenie: nie",),
+        ("Reverse charge: -",),
+        ("☐ Reverse charge",),
+        ("Omvänd skattskyldighet tillämpas ej.",),
+        ("Wir sind kein Kleinunternehmer.",),
+        # It is said of other cases.
+        ("Omvendt betalingspligt gælder kun ved salg til udlandet.",),
+        ("Kunden im EU-Ausland: Steuerschuldnerschaft des Leistungsempfängers",),
+        ("Bei Leistungen ins EU-Ausland gilt die Steuerschuldnerschaft des Leistungsempfängers.",),
+        ("Für Kleinunternehmer gemäß § 19 UStG: 10 Stunden im Monat",),
+        ("Autoliquidation pour les clients de l'Union européenne",),
+    ],
+)
+def test_words_about_no_tax_say_nothing_where_the_page_denies_them(rows: tuple[str, ...]) -> None:
+    assert read("\n".join(("Total   280.00", *rows))) == totals("280.00")
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        ("USt-IdNr. DE266182271", "Steuernummer 12/345/67890", "Kleinunternehmer gemäß § 19 UStG"),
+        ("VAT no. GB123456789   VAT: FR32123456789", "Reverse charge – VAT to be accounted for by the customer."),
+        ("Faktura VAT nr 17", "VAT 0 %", "Odwrotne obciążenie"),
+        ("Totaal excl. btw   280.00", "Btw verlegd"),
+        ("Gemäß § 19 Abs. 1 UStG wird in dieser Rechnung keine", "Umsatzsteuer berechnet."),
+        ("Momsreg.nr SE556012579001   Godkänd för F-skatt", "Omvänd skattskyldighet"),
+    ],
+)
+def test_numbers_at_the_tax_office_and_the_rest_of_the_sentence_are_no_tax(rows: tuple[str, ...]) -> None:
+    assert read("\n".join(("Total   280.00", *rows))) == totals("280.00", "280.00", "0.00")
+
+
 def test_the_tax_may_stand_in_words_beside_what_it_is_of() -> None:
     assert read("Subtotal   400,00\nMomsgrundlag 400,00 – moms 25 % 100,00\nTotal   500,00") == totals(
         "500.00", "400.00", "100.00"
     )
     assert read("Subtotal   400,00\nFragt, uden moms 33 % 90,00\nTotal   490,00").tax is None
+
+
+def test_a_line_of_many_amounts_and_rates_pairs_only_the_first_ones() -> None:
+    assert len(list(_list_amounts_with_rates(" ".join(f"moms {n},00 {n % 90 + 1}%" for n in range(1, 400))))) == 72
 
 
 def test_a_row_that_repeats_the_only_rate_is_no_part_payment() -> None:

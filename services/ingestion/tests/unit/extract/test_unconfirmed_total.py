@@ -74,7 +74,9 @@ def test_what_is_known_to_be_taken_off_leaves_the_total_of_net_and_tax(word: str
     rows = [f"{net}   1000,00", f"{tax}   200,00"]
     for sign in ("-", ""):
         found = read(*rows, f"{word}   {sign}60,00", f"{end}   1140,00")
-        assert found == InvoiceTotals(Decimal(1200), Decimal(1000), Decimal(200), Decimal(1140))
+        # Whether an advance was paid only its minus says.
+        due = None if word in ("Caparra", "Handpenning") and not sign else Decimal(1140)
+        assert found == InvoiceTotals(Decimal(1200), Decimal(1000), Decimal(200), due)
         assert read(f"{word}   {sign}60,00", f"{end}   1140,00").gross is None
 
 

@@ -66,3 +66,8 @@ def test_the_name_in_the_row_of_another_security_is_not_taken() -> None:
 )
 def test_a_name_keeps_its_brackets_and_has_no_number_of_the_security(written: str, name: str) -> None:
     assert read_only(ENGLISH.replace("Allianz SE", written))["security_name"] == name
+
+
+def test_a_label_of_many_words_for_a_place_is_looked_at_in_a_moment() -> None:
+    """A word that is one of a head, and two of them together, would be tried in each way: minutes."""
+    assert read_only(NAMELESS.format(f"Security: {'Place de ' * 40}x"))["settled_amount"] == "209.95"
