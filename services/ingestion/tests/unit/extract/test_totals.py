@@ -308,7 +308,6 @@ def test_who_owes_no_tax_has_a_net_total_that_is_the_gross_one(sentence: str) ->
         ("All our prices contain VAT.", "Reverse charge"),
         ("Impuestos incluidos en el precio.", "Inversión del sujeto pasivo"),
         ("Moms ingår i priset. Omvänd skattskyldighet tillämpas.",),
-        ("Moms   56,00", "I am not registered for VAT."),
         # It is denied.
         ("Reverse charge: no",),
         ("Btw verlegd: n.v.t.",),
@@ -327,6 +326,11 @@ def test_who_owes_no_tax_has_a_net_total_that_is_the_gross_one(sentence: str) ->
 )
 def test_words_about_no_tax_say_nothing_where_the_page_denies_them(rows: tuple[str, ...]) -> None:
     assert read("\n".join(("Total   280.00", *rows))) == totals("280.00")
+
+
+def test_an_amount_of_tax_denies_words_about_no_tax_and_leaves_the_total_doubtful() -> None:
+    found = read("Total   280.00\nMoms   56,00\nI am not registered for VAT.")
+    assert found == InvoiceTotals(doubtful=Decimal(280))
 
 
 @pytest.mark.parametrize(
