@@ -227,12 +227,13 @@ def _find_unconfirmed(page: Sequence[TextLine], candidates: _Candidates, *, has_
         return InvoiceTotals(doubtful=gross)
     if tax is not None:
         return InvoiceTotals(gross, gross - tax, tax)
-    untaxed = InvoiceTotals(gross, gross, Decimal("0.00"))
-    if not any(candidates.taxes) and says_that_no_tax_is_owed(page, gross, candidates.nets):
-        return untaxed
-    if may_lack_tax(page, gross):
+    is_exempt = says_that_no_tax_is_owed(page, gross, candidates.nets)
+    if not is_exempt and may_lack_tax(page, gross):
         return InvoiceTotals(doubtful=gross)
-    return untaxed if candidates.taxes and not any(candidates.taxes) else InvoiceTotals(gross)
+    is_free = bool(candidates.taxes) or is_exempt
+    return (
+        InvoiceTotals(gross, gross, Decimal("0.00")) if is_free and not any(candidates.taxes) else InvoiceTotals(gross)
+    )
 
 
 def _list_matching_totals(

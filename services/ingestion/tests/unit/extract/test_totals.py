@@ -313,7 +313,6 @@ def test_who_owes_no_tax_has_a_net_total_that_is_the_gross_one(sentence: str) ->
         ("Prezzi comprensivi di IVA", "Inversione contabile"),
         ("Reverse charge, article 196 of the directive", "Prices with VAT"),
         ("VAT not shown separately", "Reverse charge"),
-        ("Moms   56,00", "I am not registered for VAT."),
         # It is denied.
         ("Reverse charge: no",),
         ("Btw verlegd: n.v.t.",),
@@ -333,6 +332,11 @@ def test_who_owes_no_tax_has_a_net_total_that_is_the_gross_one(sentence: str) ->
 def test_words_about_no_tax_say_nothing_where_the_page_denies_them(rows: tuple[str, ...]) -> None:
     found = read("\n".join(("Total   280.00", *rows)))
     assert (found.gross or found.doubtful, found.net, found.tax) == (Decimal("280.00"), None, None)
+
+
+def test_an_amount_of_tax_denies_words_about_no_tax_and_leaves_the_total_doubtful() -> None:
+    found = read("Total   280.00\nMoms   56,00\nI am not registered for VAT.")
+    assert found == InvoiceTotals(doubtful=Decimal(280))
 
 
 @pytest.mark.parametrize(
