@@ -31,7 +31,7 @@ log = get_logger()
 
 CHECK_NAME = "ledger-reasons"
 
-_BATCH = 100
+_BATCH = 500
 # As the index of 0042 has them. What a person decided about has no such reason.
 _WAITS = """
     review_reason in ('cancelled_trade_not_found', 'trade_may_be_cancelled', 'trades_may_be_summed')
@@ -66,9 +66,10 @@ class PgLedgerReasons:
 
     async def settle_some(self) -> bool:
         is_any_settled = False
-        for document_id in await self._list_obsolete():
+        for document_id in await self._list_next():
             try:
-                is_any_settled |= await self._settle(document_id)
+                if await self._is_obsolete(document_id):
+                    is_any_settled |= await self._settle(document_id)
             except Retryable:
                 raise
             except Exception:  # the edge of one document: others are judged, and read
@@ -76,16 +77,16 @@ class PgLedgerReasons:
                 log.exception("ledger_reason_failed", document_id=document_id)
         return is_any_settled
 
-    async def _list_obsolete(self) -> list[str]:
-        """Of the next batch of those that wait, behind the last one: from the first one on after the last."""
+    async def _list_next(self) -> list[str]:
+        """The next batch of those that wait, behind the last one: from the first one on after the last. What a crash
+        leaves of it is found in the next round."""
         async with open_transaction(self._pool) as conn:
             checked = await conn.fetchval(_LOCK_POSITION, CHECK_NAME)
             if checked is None:
                 return []
             waiting = await conn.fetch(_LIST_WAITING, checked, _BATCH)
             await conn.execute(_MOVE_POSITION, CHECK_NAME, waiting[-1]["seq"] if len(waiting) == _BATCH else 0)
-        # Outside that transaction: what a crash leaves is found in the next round.
-        return [row["document_id"] for row in waiting if await self._is_obsolete(row["document_id"])]
+        return [row["document_id"] for row in waiting]
 
     async def _is_obsolete(self, document_id: str) -> bool:
         async with acquire_session(self._pool) as conn:

@@ -70,7 +70,8 @@ async def _check_cancellations(conn: DatabaseSession, document: Any, outcome: Do
 async def _check_taken_back(conn: DatabaseSession, document: Any, outcome: DocumentOutcome) -> DocumentOutcome:
     """`trade_may_be_cancelled` where another document takes a trade back that was not found, and it may be this one."""
     await lock_ledger(conn, document["tenant_id"])
-    unmatched = await _list_unmatched(conn, document, _read_trades(outcome))
+    trades = _read_trades(outcome)
+    unmatched = _select_possible(await _list_unmatched_rows(conn, document, trades), trades)
     if not unmatched:
         return outcome
     stated, judged = await _judge_stated(conn, document, outcome)
@@ -92,17 +93,19 @@ class _UnmatchedCancellation:
         )
 
 
-async def _list_unmatched(
-    conn: DatabaseSession, document: Any, trades: Sequence[Trade]
-) -> list[_UnmatchedCancellation]:
-    """Those that may mean one of the trades: other documents' of the same securities, and of about the same days."""
+async def _list_unmatched_rows(conn: DatabaseSession, document: Any, trades: Sequence[Trade]) -> list[Any]:
+    """Other documents' unmatched cancellations of the same securities, and of about the same days."""
     securities = sorted({key for trade in trades for key in list_instrument_keys(trade)})
     if not securities:
         return []
     days = [trade.trade_date or date.min for trade in trades], [trade.trade_date or date.max for trade in trades]
     first, last = find_days_of_cancellations(min(days[0]), max(days[1]))
     tenant_id, document_id = document["tenant_id"], document["document_id"]
-    rows = await conn.fetch(_LIST_UNMATCHED, tenant_id, document_id, securities, first, last, _MAX_UNMATCHED)
+    return await conn.fetch(_LIST_UNMATCHED, tenant_id, document_id, securities, first, last, _MAX_UNMATCHED)
+
+
+def _select_possible(rows: Sequence[Any], trades: Sequence[Trade]) -> list[_UnmatchedCancellation]:
+    """Those that may mean one of the trades."""
     found = [
         _UnmatchedCancellation(row["trade_id"], read_stored_trade(row["fields"]), row["is_of_corrected_note"])
         for row in rows
@@ -112,16 +115,19 @@ async def _list_unmatched(
 
 async def is_reason_obsolete(conn: DatabaseSession, document: Any) -> bool:
     """Whether what other documents say is no reason for its review any more, as far as that is seen without the lock
-    of the ledger, which `check_ledger` takes."""
+    of the ledger, which `check_ledger` takes. Where there are more than are looked at, what gave the reason may be
+    among the others: it stays."""
     outcome = read_outcome(document)
     trades = _read_trades(outcome)
     match outcome.reason:
         case ReviewReason.CANCELLED_TRADE_NOT_FOUND:
             return not await conn.fetchval(_HAS_UNMATCHED, document["document_id"])
         case ReviewReason.TRADE_MAY_BE_CANCELLED:
-            return not await _list_unmatched(conn, document, trades)
+            rows = await _list_unmatched_rows(conn, document, trades)
+            return len(rows) < _MAX_UNMATCHED and not _select_possible(rows, trades)
         case ReviewReason.TRADES_MAY_BE_SUMMED:
-            return not await _may_be_summed(conn, document, outcome, trades)
+            rows = await _list_of_days(conn, document, trades)
+            return len(rows) < _MAX_OF_DAYS and not _may_be_summed(document, outcome, trades, rows)
         case _:
             return False
 
@@ -173,21 +179,23 @@ async def _check_summed_trades(conn: DatabaseSession, document: Any, outcome: Do
     """`trades_may_be_summed` where that may be so."""
     trades = _read_trades(outcome)
     await lock_ledger(conn, document["tenant_id"])
-    if not await _may_be_summed(conn, document, outcome, trades):
+    if not _may_be_summed(document, outcome, trades, await _list_of_days(conn, document, trades)):
         return outcome
     return replace(outcome, status=ResultStatus.NEEDS_REVIEW, reason=ReviewReason.TRADES_MAY_BE_SUMMED)
 
 
-async def _may_be_summed(
-    conn: DatabaseSession, document: Any, outcome: DocumentOutcome, trades: Sequence[Trade]
-) -> bool:
+async def _list_of_days(conn: DatabaseSession, document: Any, trades: Sequence[Trade]) -> list[Any]:
+    """What other documents have of the same securities on the same days."""
     days = sorted({trade.trade_date for trade in trades if trade.trade_date is not None})
     securities = sorted({key for trade in trades for key in list_instrument_keys(trade)})
     if not days or not securities:
-        return False
-    rows = await conn.fetch(
+        return []
+    return await conn.fetch(
         _LIST_OF_DAYS, document["tenant_id"], document["document_id"], days, securities, _WITHOUT_TRADE, _MAX_OF_DAYS
     )
+
+
+def _may_be_summed(document: Any, outcome: DocumentOutcome, trades: Sequence[Trade], rows: Sequence[Any]) -> bool:
     content = document["content_sha256"]
     stated = [StatedTrade(trade=trade, document_type=outcome.document_type, content_sha256=content) for trade in trades]
     known = [

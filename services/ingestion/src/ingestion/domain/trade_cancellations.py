@@ -219,7 +219,7 @@ def may_be_taken_back(trade: Trade, taking: Trade, *, is_of_corrected_note: bool
         is_near = True
     else:
         is_near = abs((trade.trade_date - taking.trade_date).days) <= _MAX_DAYS_BETWEEN
-    quantities = {trade.quantity, taking.quantity} - {None}
+    quantities = {abs(quantity) for quantity in (trade.quantity, taking.quantity) if quantity is not None}
     is_quantity_possible = is_of_corrected_note or len(quantities) <= 1
     is_same_security = have_same_security(trade, taking) is True and have_same_account(trade, taking) is not False
     return is_near and is_quantity_possible and is_same_security

@@ -1,4 +1,5 @@
-"""What is left to pay of an invoice's total: as a label says, or as the deductions below the total lead to it."""
+"""What is left to pay of an invoice's total: the total itself, or what deductions and additions make of it. A
+name alone does not tell: `Balance on arrival`, `Outstanding on your account`, `Payable within 8 days`."""
 
 import re
 from collections.abc import Sequence
@@ -8,57 +9,111 @@ from itertools import combinations
 from ingestion.domain.transcript import TextLine
 from ingestion.extract import change_labels, labels, values
 from ingestion.extract.labelled_amounts import list_labelled_amounts, list_labelled_ends, list_row_amounts
-from ingestion.extract.sum_rows import CENT
+from ingestion.extract.part_payments import is_part_row
+from ingestion.extract.payment_evidence import (
+    PLANNED,
+    UNKNOWN_DAY,
+    IssueDay,
+    has_heading_of_done,
+    is_planned,
+    is_taken_by_nature,
+    was_done,
+)
+from ingestion.extract.sum_rows import CENT, list_sum_rows
 from ingestion.extract.unconfirmed_total import list_deductions
 
+_MAX_CALLED = 12  # due: for each of them the page is read again
 _MAX_DEDUCTIONS = 6
-_MAX_CHANGES = 9  # each with each other: 512 sums
+_MAX_CHANGES = 10  # each with each other: 1,024 sums
 _MAX_ROWS = 60  # below a total
 _LARGEST_CASH_DISCOUNT = 10  # of a hundred
 _DAYS = re.compile(r"\d\s*(?:days?|tage?n?|jours?|d[ií]as?|giorni|gg|dagen|dni|dnů|dage|dagar)\b", re.IGNORECASE)
 _TAKEN = (change_labels.PREPAID, change_labels.CREDITED, change_labels.WITHHELD)
+_ADDED = (change_labels.ADDED, change_labels.CHARGE)
 _NOT_TAKEN = (change_labels.FOR_EARLY_PAYMENT, change_labels.ADDED, change_labels.DISCOUNT, labels.TAX_WORD)
-# `Deposit 30 % on order`, `Rest bei Lieferung`: a plan of payments, of which nobody knows what was paid.
-_PLANNED = (
-    r"\b(?:fällig|zahlbar|bei\s+(?:auftrag|bestell|liefer|abnahme|abhol|fertigstell|montage|übergabe)\w*|(?:up)?on\s+(?:order|delivery|completion|collection)"
-    r"|required|à\s+la\s+(?:commande|livraison|réception)|a\s+la\s+(?:firma|entrega|recepción)|all['’]ordine|alla\s+(?:consegna|firma)"
-    r"|bij\s+(?:opdracht|levering|oplevering)|na\s+(?:encomenda|entrega)|przy\s+\w+|při\s+\w+|ved\s+(?:bestilling|levering)|vid\s+(?:beställning|leverans))\b"
-)
-_RATE = r"\d\s?%"
 # `Solde de votre facture précédente`: it was due before this invoice.
 _NOT_DUE_NOW = re.compile(
-    rf"^\W*(?:{change_labels.ADDED.pattern})|{change_labels.FOR_EARLY_PAYMENT.pattern}|{_PLANNED}", re.IGNORECASE
+    rf"^\W*(?:{change_labels.ADDED.pattern})|{change_labels.FOR_EARLY_PAYMENT.pattern}|{PLANNED}", re.IGNORECASE
 )
-_NOT_YET_PAID = re.compile(rf"{_PLANNED}|{_RATE}", re.IGNORECASE)
+# Said of the whole: in a cell of its own, or with what it was paid by. A bank's debit may be yet to come.
+_PAID_IN_FULL = labels.match_any(
+    r"\b(?:paid\s+in\s+full|fully\s+paid|vollständig\s+(?:be|ge)zahlt|payée?\s+(?:en\s+totalité|intégralement)|volledig\s+(?:betaald|voldaan)|totalmente\s+pag(?:ad)?[oa])\b",
+    r"^\W*(?:paid|bezahlt|betrag\s+(?:dankend\s+)?erhalten|payée?|acquittée?|pagad[oa]|pagat[oa]|betaald|voldaan|zapłacono|zaplaceno|uhrazeno|betalt|betald)\W*$",
+    r"^\W*paid\s+(?:by|with|via)\s+(?:(?:credit|debit)\s+)?(?:card|cash|visa|mastercard|amex|paypal|klarna)\b",
+)
 
 
 def list_amounts_due(page: Sequence[TextLine]) -> list[Decimal]:
     return list_labelled_amounts(page, labels.AMOUNT_DUE, unless=_NOT_DUE_NOW)
 
 
-def choose_due(page: Sequence[TextLine], called: Sequence[Decimal], gross: Decimal | None) -> Decimal | None:
+def choose_due(
+    page: Sequence[TextLine], called: Sequence[Decimal], gross: Decimal | None, issued: IssueDay = UNKNOWN_DAY
+) -> Decimal | None:
     """The only amount that is called so, else the one that deductions lead to from the total."""
-    due = [amount for amount in called if not _is_for_others(page, amount, gross)]
+    due = [amount for amount in called[:_MAX_CALLED] if not _is_for_others(page, amount, gross)]
     if gross is None:
         return due[0] if len(due) == 1 else None
-    if (rest := _find_rest(page, gross)) is not None and (not due or due == [gross] or rest in due):
+    if (rest := _find_rest(page, gross, issued)) is not None and (not due or due == [gross] or rest in due):
         return rest  # a label may call the whole so, above what was paid of it
-    if len(due) == 1:
-        if gross < 0 and due[0] == -gross:
-            return gross  # what is given back is written without a sign at its end
-        sure = list_labelled_amounts(page, labels.SURELY_DUE, unless=_NOT_DUE_NOW)
-        return due[0] if due[0] in sure or due[0] == 0 or _is_explained(page, gross, due[0]) else None
-    fitting = [amount for amount in due if _is_explained(page, gross, amount)]
+    if len(due) == 1 and gross < 0 and due[0] == -gross:
+        return gross  # what is given back is written without a sign at its end
+    sums = _add_up_changes(page, issued) if any(amount != gross for amount in due) else {Decimal(0)}
+    fitting = [amount for amount in due if gross - amount in sums or (amount == 0 and _is_paid_in_full(page))]
     return fitting[0] if len(fitting) == 1 else None
 
 
-def _is_explained(page: Sequence[TextLine], gross: Decimal, amount: Decimal) -> bool:
-    """Whether what is taken off and added makes of the total what is due."""
-    changes = [*list_deductions(page)[:_MAX_DEDUCTIONS]]
-    changes += [-added for added in list_labelled_ends(page, change_labels.ADDED)]
+def may_plan_payments(page: Sequence[TextLine], due: Decimal, issued: IssueDay) -> bool:
+    """Whether something between the total and what is due may be paid as late as that."""
+    for index, line in enumerate(page):
+        amounts = values.find_money(line.text) if change_labels.PREPAID.search(line.text) else []
+        if amounts and abs(amounts[-1]) != abs(due) and not _is_taken_for_certain(page, index, issued):
+            return True
+    return False
+
+
+def _add_up_changes(page: Sequence[TextLine], issued: IssueDay) -> set[Decimal]:
+    """What is taken off and added: each alone, and some or all of them together."""
+    changes = _list_taken(page, issued)[:_MAX_DEDUCTIONS]
+    changes += [-added for label in _ADDED for added in list_labelled_ends(page, label)]
+    changes += [sign * coins for coins in list_labelled_ends(page, change_labels.ROUNDING)[:1] for sign in (1, -1)]
     changes = changes[:_MAX_CHANGES]
-    sums = {sum(some, Decimal(0)) for size in range(len(changes) + 1) for some in combinations(changes, size)}
-    return gross - amount in sums
+    return {sum(some, Decimal(0)) for size in range(len(changes) + 1) for some in combinations(changes, size)}
+
+
+def _is_paid_in_full(page: Sequence[TextLine]) -> bool:
+    return any(map(_says_paid_in_full, page))
+
+
+def _says_paid_in_full(line: TextLine) -> bool:
+    return not values.find_money(line.text) and any(_PAID_IN_FULL.search(cell.text) for cell in line.cells)
+
+
+def _list_taken(page: Sequence[TextLine], issued: IssueDay) -> list[Decimal]:
+    """What was paid or is taken off for certain, as often as a row says so; columns have it below their heads."""
+    parts = {row.index for row in list_sum_rows(page) if is_part_row(row.label)}
+    certain: list[TextLine] = []
+    taken: list[Decimal] = []
+    for index, line in enumerate(page):
+        is_part = index in parts and not is_planned(line, issued)
+        amounts = [abs(list_row_amounts(line)[-1])] if is_part else list_deductions((line,))
+        if is_part or not _may_be_taken(line) or _is_taken_for_certain(page, index, issued):
+            certain.append(line)
+            taken += amounts
+    return taken + [amount for amount in list_deductions(certain) if amount not in taken]
+
+
+def _may_be_taken(line: TextLine) -> bool:
+    return bool(list_deductions((line,))) or any(label.search(line.text) for label in _TAKEN)
+
+
+def _is_taken_for_certain(page: Sequence[TextLine], index: int, issued: IssueDay) -> bool:
+    line = page[index]
+    if change_labels.WITHHELD.search(line.text):
+        return True  # until a day that is yet to come
+    if is_planned(line, issued) or change_labels.FOR_EARLY_PAYMENT.search(line.text):
+        return False
+    return is_taken_by_nature(line.text) or was_done(line, issued) or has_heading_of_done(page, index)
 
 
 def _is_for_others(page: Sequence[TextLine], amount: Decimal, gross: Decimal | None) -> bool:
@@ -94,10 +149,11 @@ def _is_taken_for_good(line: TextLine) -> bool:
     return any(label.search(line.text) for label in _TAKEN) or (bool(amounts) and amounts[-1] < 0)
 
 
-def _find_rest(page: Sequence[TextLine], gross: Decimal) -> Decimal | None:
+def _find_rest(page: Sequence[TextLine], gross: Decimal, issued: IssueDay) -> Decimal | None:
     """What all that is taken off below the total leaves, if a row below prints it, whatever that row is called.
 
-    None where a row below is less than nothing and does not say why: a discount for early payment looks the same.
+    None where a row below is less than nothing and does not say why: a discount for early payment looks the same; or
+    where one may be a plan, of which nobody knows what was paid.
     """
     start = next((index for index, line in enumerate(page) if gross in list_row_amounts(line)), None)
     if start is None or gross <= 0:
@@ -111,14 +167,17 @@ def _find_rest(page: Sequence[TextLine], gross: Decimal) -> Decimal | None:
         is_named = _is_taken_off(line)
         if amounts[-1] < 0 and not is_named:
             return None
-        if is_named and amounts[-1] > 0 and _may_be_planned(line):
+        if is_named and not _was_taken(page, index, issued):
             return None
         if is_named and len(amounts) == 1:
             rest, last = rest - abs(amounts[0]), index
     if last is None or rest < 0:
         return None
-    printed = any(index > last and rest in list_row_amounts(line) for index, line in below)
-    return rest if printed else None
+    # Called due, or the end of all: `Consommation 1 000,00` prints the same by chance.
+    end = max(index for index, line in below if list_row_amounts(line))
+    printed = [line for index, line in below if index > last and rest in list_row_amounts(line)]
+    called = any(labels.AMOUNT_DUE.search(line.text) for line in printed)
+    return rest if called or page[end] in printed else None
 
 
 def _is_taken_off(line: TextLine) -> bool:
@@ -126,6 +185,9 @@ def _is_taken_off(line: TextLine) -> bool:
     return any(label.search(text) for label in _TAKEN) and not any(label.search(text) for label in _NOT_TAKEN)
 
 
-def _may_be_planned(line: TextLine) -> bool:
-    text = line.cells[0].text
-    return change_labels.PREPAID.search(text) is not None and _NOT_YET_PAID.search(text) is not None
+def _was_taken(page: Sequence[TextLine], index: int, issued: IssueDay) -> bool:
+    """More than its name has to say so where nobody calls the rest due."""
+    line = page[index]
+    if change_labels.WITHHELD.search(line.text):
+        return was_done(line, issued)
+    return not is_planned(line, issued) and (was_done(line, issued) or has_heading_of_done(page, index))

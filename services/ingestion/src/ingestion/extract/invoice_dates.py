@@ -1,13 +1,15 @@
 """When an invoice was written and when it is to be paid, and in which order its dates have day and month."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 
 from ingestion.domain.transcript import TextCell, TextLine
 from ingestion.extract import kind_words, labels, values
+from ingestion.extract.american_address import has_american_address
 from ingestion.extract.date_order import may_write_day_first
+from ingestion.extract.invoice_number import find_invoice_number, keep_first_labels
 from ingestion.extract.page_head import limit_to_head
 from ingestion.extract.part_payments import is_part_payment
 from ingestion.extract.value_places import find_first_parsed, list_texts_beside
@@ -28,11 +30,14 @@ def determine_day_first(page: Sequence[TextLine], currency: str | None) -> bool 
         return True
     if currency != "USD" and any(next(values.find_ibans(line.text), None) for line in page):
         return True  # an account as Europe numbers them
-    if currency == "USD" and may_write_day_first(text):
-        return None
-    return {"USD": False, "GBP": True, "CHF": True, "PLN": True, "AUD": True, "DKK": True, "CZK": True}.get(
-        currency or ""
-    )
+    if currency == "USD":
+        # Who asks for dollars may be anywhere: an American seller says where it is.
+        is_american = has_american_address(cell.text for line in page for cell in line.cells)
+        return False if is_american and not may_write_day_first(text) else None
+    return True if currency in _DAY_FIRST_CURRENCIES else None
+
+
+_DAY_FIRST_CURRENCIES = frozenset({"GBP", "CHF", "PLN", "AUD", "DKK", "CZK"})
 
 
 def find_issue_date(page: Sequence[TextLine], day_first: bool | None) -> date | None:
@@ -44,19 +49,12 @@ def find_issue_date(page: Sequence[TextLine], day_first: bool | None) -> date | 
     )
     if labelled:
         return labelled
-    for line in page:
-        for cell in line.cells:
-            # "Rechnung Nr. 7 vom 22.05.2014"
-            is_headline = labels.HEADLINE.match(cell.text) and not is_part_payment(cell.text)
-            match = labels.ISSUE_DATE_IN_HEADLINE.search(cell.text) if is_headline else None
-            if match and not _speaks_of_more(cell.text[: match.start()]) and (found := read(cell.text[match.end() :])):
-                return found
-    if behind_number := _find_date_behind_number(page, read):
-        return behind_number
-    if addressed := _find_date_of_own_invoice(page, read):
-        return addressed
     outside = [line for line in page if not _is_table_head(line)]
-    if bare := find_first_parsed(list_texts_beside(outside, labels.BARE_DATE), read):
+    bare = find_first_parsed(list_texts_beside(outside, labels.BARE_DATE), read)
+    if shared := _find_date_beside_number(page, day_first):
+        # `Date:` is the invoice's as well: which of two is, nobody can tell.
+        return shared if bare in (None, shared) else None
+    if bare:
         return bare
     if beside_number := find_first_parsed(list_texts_beside(page, labels.NUMBER_AND_DATE), read):
         return beside_number
@@ -67,26 +65,71 @@ def find_issue_date(page: Sequence[TextLine], day_first: bool | None) -> date | 
     return _find_lone_date(page, day_first)
 
 
+def _find_date_beside_number(page: Sequence[TextLine], day_first: bool | None) -> date | None:
+    """The day that stands directly behind the number that was chosen, or directly behind the title."""
+    number = find_invoice_number(page)
+    is_of_another = _gives_back(page)
+    for text in (cell.text for line in page for cell in line.cells):
+        if found := _read_headline(text, number, day_first, is_of_another=is_of_another):
+            return found
+        if found := _read_date_behind_bar(text, number, day_first):
+            return found
+    for label in (labels.OWN_NUMBER, labels.BILL_REFERENCE):
+        for text in list_texts_beside(keep_first_labels(page), label):
+            match = _NUMBER_AND_BRACKETS.fullmatch(text)
+            if match is not None and match["number"] == number:
+                return _read_whole(match["day"], day_first)
+    return _find_date_of_own_invoice(page, day_first)
+
+
 # `NLE-33017764-09 (2 October 2026)`
-_NUMBER_AND_BRACKETS = re.compile(r"\W*(?=\S*\d)[\w/.-]{2,30}\s?\((?P<day>[^()]{6,30})\)\W*")
+_NUMBER_AND_BRACKETS = re.compile(r"\W{0,4}(?P<number>[\w/.-]{2,30})\s?\((?P<day>[^()]{6,30})\)\W{0,4}")
 
 
-def _find_date_behind_number(page: Sequence[TextLine], read: Callable[[str], date | None]) -> date | None:
-    """A day in brackets behind the number, which says nothing else, or one behind a bar."""
-    for text in list_texts_beside(page, labels.OWN_NUMBER):
-        match = _NUMBER_AND_BRACKETS.fullmatch(text)
-        if match is not None and not values.mask_dates(match["day"]).strip(" \u2022"):
-            return read(match["day"])
-    for cell in (cell for line in page for cell in line.cells if labels.OWN_NUMBER.search(cell.text)):
-        number = labels.OWN_NUMBER.search(cell.text)
-        bar = labels.DATE_BEHIND_BAR.search(cell.text, number.end() if number else 0)
-        if bar is not None and _count_bars(cell.text[: bar.start()]) == 0:
-            return read(cell.text[bar.end() :])
-    return None
+def _read_headline(text: str, number: str | None, day_first: bool | None, *, is_of_another: bool) -> date | None:
+    """`Rechnung Nr. 7 vom 22.05.2014`: nothing but the number stands between the title and the word before the day."""
+    rest = text
+    while match := labels.HEADLINE.match(rest):
+        rest = rest[match.end() :]
+    between = labels.ISSUE_DATE_IN_HEADLINE.search(rest)
+    if rest == text or between is None or is_part_payment(text):
+        return None
+    is_numbered = any(letter.isdigit() for letter in rest[: between.start()])
+    if is_of_another and not is_numbered and not labels.CREDIT_WORD.search(text):
+        return None
+    if rest[: between.start()].strip(_PUNCTUATION) != (number if is_numbered else ""):
+        return None
+    # A comma or a dash says nothing of the day: then words behind it do.
+    read = _read_beginning if between[0][0].isalpha() else _read_whole
+    return read(rest[between.end() :], day_first)
 
 
-def _count_bars(text: str) -> int:
-    return sum(text.count(bar) for bar in "|•·")
+_PUNCTUATION = " \t:.,;#/|–—-"
+
+
+def _read_date_behind_bar(text: str, number: str | None, day_first: bool | None) -> date | None:
+    """`Fakturanr.: 10934 | Dato: 18-05-2026 | Kundenr.: 555`"""
+    label = labels.OWN_NUMBER.search(text)
+    bar = labels.DATE_BEHIND_BAR.search(text, label.end()) if label else None
+    if label is None or bar is None or re.search(r"\w", text[: label.start()]):
+        return None
+    if text[label.end() : bar.start()].strip(_PUNCTUATION) != number:
+        return None
+    return _read_beginning(text[bar.end() :], day_first)
+
+
+def _read_beginning(text: str, day_first: bool | None) -> date | None:
+    """The day that a text begins with, unless it is the first of a period."""
+    match = values.DATES.search(text)
+    if match is None or text[: match.start()].strip(_PUNCTUATION) or _begins_with_period(text):
+        return None
+    return _find_first_date(text, day_first)
+
+
+def _read_whole(text: str, day_first: bool | None) -> date | None:
+    """The day that a text says, if it says nothing else."""
+    is_day = not values.mask_dates(text).strip(f" \u2022{_PUNCTUATION}") and len(values.find_dates(text)) == 1
+    return _find_first_date(text, day_first) if is_day else None
 
 
 # From one day to another: `vom 12.05.2026 bis 09.06.2026`, `du 1er au 31 octobre 2026`.
@@ -107,30 +150,20 @@ def _begins_with_period(text: str) -> bool:
     return is_beginning or _BEFORE_END.match(text[: match.start()]) is not None
 
 
-# `Rechnung Nr. 17 Behandlungen vom 12.05.2026`: the day is theirs.
-_OTHER_WORD = re.compile(r"(?<![\w/.-])[^\W\d_]{5,}(?![\w/-])")
-# `Fattura n. 12 su DDT 44 del 03/04/2026`: a delivery note or an order, cut short.
-_OTHER_PAPER = re.compile(
-    r"\b(?:ddt|d\.d\.t|ls|lfs|ab|po|bl|bc|wz|gr|ord|cmd|cde|ped|alb|enc|zam|obj|bon|job)\b\.?", re.IGNORECASE
-)
-
-
-def _speaks_of_more(before_date: str) -> bool:
-    """Whether words stand between the number in a headline and its day, other than a second title: `Parcella / fattura
-    n. 88`."""
-    rest = before_date
-    while match := labels.HEADLINE.match(rest):
-        rest = rest[match.end() :]
-    return rest != before_date and (_OTHER_WORD.search(rest) or _OTHER_PAPER.search(rest)) is not None
-
-
-def _find_date_of_own_invoice(page: Sequence[TextLine], read: Callable[[str], date | None]) -> date | None:
-    """`Votre facture du 5 octobre 2026` as a title; what is given back refers to the invoice that it is of."""
+def _gives_back(page: Sequence[TextLine]) -> bool:
     head = [cell.text for line in limit_to_head(page) for cell in line.cells]
-    if any(map(labels.CREDIT_WORD.search, head)) or any(map(labels.CORRECTION_WORD.search, head)):
+    return any(map(labels.CREDIT_WORD.search, head)) or any(map(labels.CORRECTION_WORD.search, head))
+
+
+def _find_date_of_own_invoice(page: Sequence[TextLine], day_first: bool | None) -> date | None:
+    """`Votre facture du 5 octobre 2026` as a title; what is given back refers to the invoice that it is of."""
+    if _gives_back(page):
         return None
+    head = [cell.text for line in limit_to_head(page) for cell in line.cells]
     matches = ((text, labels.OWN_INVOICE.match(text)) for text in head)
-    return next((found for text, match in matches if match and (found := read(text[match.end() :]))), None)
+    return next(
+        (found for text, match in matches if match and (found := _read_beginning(text[match.end() :], day_first))), None
+    )
 
 
 # `30 jours date de facture, soit le 18/07/2026`: days are counted from it, and what follows is another day.

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from ingestion.domain.transcript import TextLine
+from ingestion.domain.transcript import TextCell, TextLine
 from ingestion.extract import labels, values
 from ingestion.extract.part_payments import is_final_invoice, is_part_payment, is_reference
 from ingestion.extract.value_places import find_first_parsed, list_texts_below_labels, list_texts_beside
@@ -13,17 +13,49 @@ from ingestion.extract.value_places import find_first_parsed, list_texts_below_l
 
 def find_invoice_number(page: Sequence[TextLine]) -> str | None:
     page = _blank_other_invoices(page)
-    behind = sorted(list_texts_beside(page, labels.OWN_NUMBER), key=_begins_like_a_street)
+    behind = sorted(list_texts_beside(keep_first_labels(page), labels.OWN_NUMBER), key=_begins_like_a_street)
     labelled = find_first_parsed(iter(behind), _parse_number)
+    if labelled is not None:
+        return labelled
+    within = sorted(list_texts_beside(page, labels.OWN_NUMBER), key=_begins_like_a_street)
+    titled = _find_number_with_date(page) or _find_number_in_headline(page)
+    named = find_first_parsed(iter(within), _parse_number)
+    if named is not None and titled is not None and named != titled:
+        return titled if is_credit_note(page) else None
     return (
-        labelled
-        or _find_number_with_date(page)
-        or _find_number_in_headline(page)
+        named
+        or titled
+        or find_first_parsed(list_texts_beside(page, labels.BILL_REFERENCE), _parse_number)
         or find_first_parsed(list_texts_beside(page, labels.RECEIPT_NUMBER), _parse_number)
         or _find_number_of_titled(page)
-        or find_first_parsed(iter(behind), _parse_number_like_a_date)
+        or find_first_parsed(iter(within), _parse_number_like_a_date)
         or find_first_parsed(iter(behind), _parse_single_digit)
     )
+
+
+def keep_first_labels(page: Sequence[TextLine]) -> list[TextLine]:
+    """The page without the cells in which words stand before a number's label: `Mit Rechnungsnr. 4 wurde …`."""
+    return [replace(line, cells=tuple(map(_blank_unless_first, line.cells))) for line in page]
+
+
+def _blank_unless_first(cell: TextCell) -> TextCell:
+    match = labels.OWN_NUMBER.search(cell.text)
+    is_within = match is not None and re.search(r"\w", _OWN.sub("", cell.text[: match.start()])) is not None
+    return replace(cell, text="") if is_within else cell
+
+
+# `Our invoice no.`, `Ihre Rechnungsnummer`: this one's. Two languages may share a label.
+_OWN = re.compile(
+    r"^\W*(?:our|your|the|unsere?|ihre?|notre|votre|nuestra|su|nostra|vostra|onze|uw|vores|din|vår|er|original)\s+(?=\S)|[^\W\d_]+\s*/\s*$",
+    re.IGNORECASE,
+)
+
+
+def is_credit_note(page: Sequence[TextLine]) -> bool:
+    """Whether the title is that of a credit note: the label may be that of the invoice that it is of."""
+    texts = [cell.text for line in page[: max(20, len(page) // 2)] for cell in line.cells]
+    title = next((text for text in texts if labels.HEADLINE.match(text)), "")
+    return labels.CREDIT_WORD.search(title) is not None
 
 
 def _blank_other_invoices(page: Sequence[TextLine]) -> list[TextLine]:
@@ -122,10 +154,21 @@ _NUMBER_OF_YEAR = re.compile(r"(?:\d{1,6} [/–-] (?:19|20)\d\d|(?:19|20)\d\d [/
 _NUMBER = re.compile(r"[A-Za-z0-9][\w/.\\-]{0,30}")
 
 
+# `Factura nº 1 de 2`, `Invoice no. 2 of 3`: a sheet, or a part.
+_ONE_OF_SEVERAL = re.compile(
+    r"\W*\d{1,3}\s*,?\s+(?:of|von|de|di|van|af|av|z|ze|sur|a|con|in|out\s+of)\s+(?=\d{1,3}(?![\w/-]))", re.IGNORECASE
+)
+
+
+def _is_one_of_several(text: str) -> bool:
+    match = _ONE_OF_SEVERAL.match(text)
+    return match is not None and values.DATES.match(text, match.end()) is None
+
+
 def _parse_number(text: str) -> str | None:
     """The first word behind a label, if it looks like a document's number: with a digit, no date, no money."""
     words = text.strip(" :#.\t").split()
-    if not words:
+    if not words or _is_one_of_several(text):
         return None
     if _GROUPS.fullmatch(whole := " ".join(words)):
         return whole
@@ -135,7 +178,8 @@ def _parse_number(text: str) -> str | None:
     joined = " ".join(words[:2]) if len(words) > 1 and re.fullmatch(r"[A-Z]{1,4}", words[0]) else words[0]
     joined = joined.rstrip(".,;:")
     word = joined.rpartition(" ")[2]
-    if not _NUMBER.fullmatch(word) or not any(letter.isdigit() for letter in word):
+    # What ends with a dash is cut off.
+    if not _NUMBER.fullmatch(word) or word[-1] in "-/\\" or not any(letter.isdigit() for letter in word):
         return None
     if _is_date(joined) or re.fullmatch(r"\d+[.,]\d{2}", word) or len(word) < 2:
         return None
@@ -163,8 +207,15 @@ def _parse_number_like_a_date(text: str) -> str | None:
 
 def _parse_single_digit(text: str) -> str | None:
     """`Fattura n. 8 del 14/07/2026`: who writes few invoices counts from one."""
-    match = re.match(
-        r"\W*(\d)(?:\s*$|,?\s+(?=(?i:vom|von|dated?|of|du|en\s+date|van|z\s+dnia|del?|con|in|emessa|(?:ze\s+)?dne|d\.\s?d|den|af)\b))",
-        text,
-    )
-    return match[1] if match else None
+    match = _SINGLE_DIGIT.match(text)
+    if match is None:
+        return None
+    is_alone = not text[match.end() :].strip()
+    return match[1] if is_alone or (match["before_day"] and values.DATES.match(text, match.end())) else None
+
+
+_SINGLE_DIGIT = re.compile(
+    r"\W*(\d)(?P<before_day>,?\s+(?:vom|von|dated?|of|du|en\s+date\s+du|van|z\s+dnia|del?(?:\s+fecha)?|con\s+fecha|in\s+data(?:\s+del)?|emessa\s+il"
+    r"|(?:ze\s+)?dne|d\.\s?d\.?|den|af)[\s:]{1,3})?",
+    re.IGNORECASE,
+)

@@ -49,7 +49,6 @@ _OWN_NUMBERS = (
     rf"(?<!\bzu )(?<!\bzur )(?<!original )(?<!previous )(?<!\blast )\b{_DOCUMENT}s?[-\s.]*{_NO}",
     rf"\b{_NO}\s*(?:de\s+(?:la\s+)?|d['’]|d[ai]\s+|della\s+)?{_DOCUMENT}\b",
     r"\bfactuur\s?nummer|\bnota\s?nummer",
-    r"\bbill\s+ref(?:erence)?\b\.?",
     # Shortened; `Inv.-Nr.` would be an inventory's.
     rf"\binv\.?\s*no\b\.?|\bfra\b\.?\s*{_NO}",
 )
@@ -63,8 +62,11 @@ _RECEIPT_NUMBERS = (
         rf"s?[-\s.]*(?:{_NO}|n\W?(?=\s?\d))"
     ),
 )
-INVOICE_NUMBER = match_any(*_OWN_NUMBERS, *_RECEIPT_NUMBERS)
+_BILL_REFERENCE = r"^\W*bill\s+ref(?:erence)?\b\.?"
+INVOICE_NUMBER = match_any(*_OWN_NUMBERS, _BILL_REFERENCE, *_RECEIPT_NUMBERS)
 OWN_NUMBER = match_any(*_OWN_NUMBERS)
+# That of a landlord's or a carrier's paper has this name too: it counts where the invoice has no other number.
+BILL_REFERENCE = match_any(_BILL_REFERENCE)
 # A help desk numbers tickets as well: it counts where the invoice has no number of its own.
 RECEIPT_NUMBER = match_any(*_RECEIPT_NUMBERS)
 # That of any paper: whether it is the invoice's a title has to say.
@@ -152,7 +154,7 @@ DUE_DATE = match_any(
     r"\bzahlbar\s+(?:bis|(?:spätestens\s+)?(?:am|zum)(?=\s+\d))(?!\w)|\bzahlungsfrist\b",
     r"\b(?:zu\s+zahlen|überweisen\s+sie|zahlung(?:seingang)?)\s+bis\b",
     # `oder bis 30.10.2026 rein netto`, behind the line of a cash discount.
-    r"\bbis(?:\s+(?:zum|spätestens))*(?=\s+\d{1,2}\.\s?\d{1,2}\.\s?\d{2,4}\W{1,2}(?:(?:rein\s+)?netto|ohne\s+(?:jeden\s+)?(?:abzug|skonto))\b)",
+    r"(?:^\W*|\boder\s+|\bskonto\W{1,3})bis(?:\s+(?:zum|spätestens))*(?=\s+\d{1,2}\.\s?\d{1,2}\.\s?\d{2,4}\W{1,2}(?:(?:rein\s+)?netto(?!\W*\d)|ohne\s+(?:jeden\s+)?(?:abzug|skonto))\b)",
     r"\b(?:zahlbar|zahlung)\b[^.\d]{0,20}\d{1,3}[^.\d]{0,60}\b(?:spätestens|bis)(?:\s+(?:am|bis|zum))?(?=\s+\d)",
     # A sentence: `Bitte überweisen Sie den Betrag bis 14.05.2026`, `please pay £10.00 into our account by 3 May 2026`.
     r"\b(?:überweis\w*|begleich\w*|zahlen\s+sie|zahlungsbedingung\w*)[^.\d]{0,60}\bbis(?:\s+(?:zum|spätestens))*(?=\s+\d)",
@@ -200,7 +202,7 @@ TOTAL_GROSS = match_any(
     r"\b(?:(?:grand|gross)\s+total|total\s+gross)\b(?!\W{0,3}(?:weight|wt|kg|mass)\b)"
     r"|\btotal\s+zu\s+unseren\s+gunsten\b",
     r"\b(?:total\s+)?amount\s+(?:due|payable)\b",
-    r"\b(?:invoice\s+total|total\s+(?:due|payable|invoice|(?:for\s+)?this\s+(?:invoice|bill|period))|(?:order|bill|receipt)\s+total)\b",
+    r"\b(?:invoice\s+total|total\s+(?:due|payable|invoice|(?:for\s+)?this\s+(?:invoice|bill)))\b",
     r"\b(?:balance|payable)\s+due\b|\bdue\s+payable\b",
     r"\btotal\b.{0,40}\b(?:incl(?:uding|usive|\.)?|inc\.?|with)\b.{0,12}\b(?:vat|tax|gst)\b",
     r"\bzu\s+zahlende[rn]?\s+(?:betrag|summe)\b",
@@ -212,7 +214,8 @@ TOTAL_GROSS = match_any(
     r"\btotale?\s*\(?\s*(?:iva|btw|mwst|ust|tva|vat|moms|dph)\s+(?:incl|inkl|compris)",
     r"\btotale\s+bolletta\b",
     r"\bsumme\s+brutto\b|\bbruttosumme\b|\bgesamtpreis\b",
-    r"\b(?:total|montant)\s+(?:t\.?t\.?c|toutes)|\bmontant\s+total\b(?!\s+(?:ht|hors|h\.t))|\b(?:total|montant)\s+(?:total\s+)?de\s+(?:la|votre|cette)\s+facture\b(?!\s+(?:ht|hors))",
+    r"\b(?:total|montant)\s+(?:t\.?t\.?c|toutes)|\bmontant\s+total\b(?=\W*(?:$|\d|t\.?t\.?c|toutes|EUR\b|CHF\b|à\s+(?:payer|régler)))",
+    r"\b(?:total|montant)\s+(?:total\s+)?de\s+(?:la|votre|cette)\s+facture\b(?!.{0,12}\b(?:h\.?t|hors|net)\b)",
     r"\b(?:net|total|montant|reste)\s+à\s+(?:payer|régler)\b",
     r"\bfactuur\s?totaal\b|\bfactuur\s?bedrag\b|\btotaal\s?bedrag\b",
     r"\btotaal\s+(?:incl|te\s+betalen|te\s+voldoen)|\bte\s+(?:betalen|voldoen)(?:\s+bedrag)?\b",
@@ -232,9 +235,22 @@ TOTAL_GROSS = match_any(
 )
 # Alone, or before its amount: `Total: GBP 300.00`.
 TOTAL_GROSS_MAYBE = re.compile(
-    r"^\W*(?:totale?|totaal|gesamt(?:honorar|vergütung|entgelt)?|summe|somme|razem|suma|ogółem|celkem|totalt|summa)\b[\s:*()€$£]{0,12}"
+    r"^\W*(?:totale?|totaal|gesamt|summe|somme|razem|suma|ogółem|celkem|totalt|summa)\b[\s:*()€$£]{0,12}"
     r"(?:EUR|USD|GBP|CHF|PLN|CZK|DKK|SEK|NOK|CAD|AUD|Kč|kr\.?|zł)?[\s:*()€$£]{0,12}(?=$|[-−–]?\d)",
     re.IGNORECASE,
+)
+
+# Of an order or a period, shared among several, a fee: with or without tax, which only net and tax beside it tell ...
+TOTAL_TO_CONFIRM = match_any(
+    r"\b(?:order|bill|receipt)\s+total\b|\btotal\s+(?:charges\s+)?(?:for\s+)?this\s+period\b|\bgesamt(?:honorar|vergütung|entgelt)\b"
+)
+# ... and so is any sum of which these words say that more is invoiced than here: `Gesamtsumme Auftrag`.
+OF_MORE = match_any(
+    r"\b(?:orders?|contracts?|projects?|quot(?:e|ation)s?|guests)\b|\b(?:auftrag|vertrag|bestellung|projekt|angebot|kostenvoranschlag)\w{0,3}\b",
+    r"\b(?:marché|contrat|commande|devis|chantier|travaux|projet)\b|\b(?:contrato|pedido|presupuesto|proyecto|obra|encomenda|orçamento|projeto)\b",
+    r"\b(?:contratto|ordine|preventivo|progetto|lavori)\b|\b(?:contract|opdracht|bestelling|offerte|project)\b",
+    r"\b(?:umow|zamówieni|zleceni|ofert|projekt)\w{1,3}\b|\b(?:smlouv|objednáv|zakáz|nabíd)\w{1,4}\b|\bdíl[oa]\b",
+    r"\b(?:aftale|ordre|tilbud|kontrakt|entreprise|avtal|order|offert|beställning)\w{0,3}\b",
 )
 
 TOTAL_NET = match_any(
@@ -279,21 +295,40 @@ NOT_A_TAX_AMOUNT = match_any(
     rf"\b(?:excl|incl|inkl|exkl|ekskl|eks|ink|ex|without|w/o|hors|sin|sem|bez|senza|con|com|včetně)\w*\.?\s*{_TAX_WORD}",
     r"capital|siret",
 )
+# What comes on top of a sum: `Hinzu kommen 190,00 EUR Umsatzsteuer`, `prices plus VAT`.
+TAX_ON_TOP = re.compile(
+    rf"\b(?:zzgl|zuzügl\w{{0,5}}|plus|hinzu\w{{0,9}}|excl\w{{0,6}}|exkl\w{{0,6}}|ekskl|hors|más|mais|più|tillkommer)\b\W{{1,2}}(?:\S{{1,16}}\s){{0,4}}{_TAX_WORD}\b",
+    re.IGNORECASE,
+)
+TAX_WITHIN = match_any(
+    rf"\b{_CONTAINED}\b|\b(?:incl?|inkl|enthalten\w{{0,2}}|compris\w?|includ\w{{1,3}}|inclu[ií]d\w{{1,2}}|inbegr\w{{3,6}}|begrepen|zawier\w{{1,3}}|vč|včetně|ingår|inkluder\w{{1,2}})\b|\bt\.?t\.?c\b"
+)
+TAX_NOT_WITHIN = match_any(
+    r"\b(?:not|nicht|non|no|niet|nie|ej|inte|ikke|não)\s+(?:\S{1,12}\s+)?(?:incl|inkl|enth|compri|inbegr|begrepen|zawier|ingår)"
+)
 WITH_TAX = re.compile(
     rf"\b(?:incl?|inkl|plus|zzgl|zuzügl|with|avec|con|com|met|med|včetně|inclu\w{{1,6}}|compris\w?)\b\W{{0,3}}(?:[\w.]{{1,12}}\W{{1,3}}){{0,2}}{_TAX_WORD}\b"
     rf"|\b{_TAX_WORD}\W{{1,2}}(?:incl|inkl|compris|includ|ber[üu]cksichtigt)|\bt\.?t\.?c\b|\b(?:brutto|bruttosumme|bruttobetrag)\b",
     re.IGNORECASE,
 )
 # Of whoever says so no tax is owed: a small business, or one whose customer owes it.
-NO_TAX = match_any(
-    r"\bkleinunternehmer|§\s?19\b.{0,20}\bustg\b|§\s?6\b.{0,16}\b27\b.{0,8}\bustg\b|\bsteuerschuldnerschaft\b",
-    r"\breverse[\s-]charged?\b|\bnot\s+(?:currently\s+)?(?:vat[\s-]+registered|registered\s+for\s+vat)\b|\bno\s+vat\s+(?:is\s+)?(?:charged|payable|applies)\b",
-    r"\btva\s+non\s+applicable\b|\b293\s?b\b.{0,12}\bcgi\b|\bautoliquidation\b|\b(?:btw\s+verlegd|kleineondernemersregeling)\b",
-    r"\bregime\s+forfett?ario\b|\bsenza\s+applicazione\s+dell['’]\s?iva\b|\binversione\s+contabile\b|\binversión\s+del\s+sujeto\s+pasivo\b",
-    r"\biva\s*[–—-]?\s*(?:autoliquidação|regime\s+de\s+isenção)\b|\b(?:odwrotne\s+obciążenie|zwolnien\w{1,2}\s+.{0,12}\bart\.\s?113)\b",
-    r"\b(?:neplátce|nejs\w{1,3}\s+plát\w{2,4})\s+dph\b|\bpřenesen\w{1,4}\s+daňov\w{1,3}\b|\bomvendt\s+betalingspligt\b|\bomvänd\s+(?:skatt|betalnings)skyldighet\b",
+_SMALL_BUSINESS = (
+    r"\bkleinunternehmer|§\s?19\b.{0,20}\bustg\b|§\s?6\b.{0,16}\b27\b.{0,8}\bustg\b",
+    r"\bnot\s+(?:currently\s+)?(?:vat[\s-]+registered|registered\s+for\s+vat)\b|\bno\s+vat\s+(?:is\s+)?(?:charged|payable|applies)\b",
+    r"\btva\s+non\s+applicable\b|\b293\s?b\b.{0,12}\bcgi\b|\bkleineondernemersregeling\b",
+    r"\bregime\s+forfett?ario\b|\bsenza\s+applicazione\s+dell['’]\s?iva\b",
+    r"\biva\s*[–—-]?\s*regime\s+de\s+isenção\b|\bzwolnien\w{1,2}\s+.{0,12}\bart\.\s?113\b",
+    r"\b(?:neplátce|nejs\w{1,3}\s+plát\w{2,4})\s+dph\b",
 )
-_SURELY_DUE = (
+SMALL_BUSINESS = match_any(*_SMALL_BUSINESS)
+NO_TAX = match_any(
+    *_SMALL_BUSINESS,
+    r"\bsteuerschuldnerschaft\b|\breverse[\s-]charged?\b|\bautoliquidation\b|\bbtw\s+verlegd\b",
+    r"\binversione\s+contabile\b|\binversión\s+del\s+sujeto\s+pasivo\b|\biva\s*[–—-]?\s*autoliquidação\b",
+    r"\bodwrotne\s+obciążenie\b|\bpřenesen\w{1,4}\s+daňov\w{1,3}\b|\bomvendt\s+betalingspligt\b|\bomvänd\s+(?:skatt|betalnings)skyldighet\b",
+)
+# All that may be left; of a contract, of points, of an account too: whether it is due, deductions from the total tell.
+AMOUNT_DUE = match_any(
     r"\b(?:total\s+)?amount\s+(?:due|payable|outstanding)\b",
     r"\bbalance\s+(?:due|payable|outstanding|(?:left\s+)?to\s+(?:pay|be\s+paid))\b|\btotal\s+due\b|\bdue\s+payable\b",
     r"\b(?:still|left|remaining)\s+(?:due|to\s+(?:pay|be\s+paid))\b",
@@ -309,17 +344,12 @@ _SURELY_DUE = (
     r"\bzb[ýy]vá\s+(?:(?:k\s+)?(?:úhradě|doplacení)|uhradit|zaplatit|doplatit)\b|\bk\s+doplacení\b",
     r"\brest\s+(?:at|til)\s+betal\w{1,3}\b|\brestbeløb\b|\bkvar\s+att\s+betala\b|\båterstår\s+att\s+betala\b|\brestbelopp\b",
     r"\blíquido\s+a\s+(?:percibir|pagar|receber)\b",
-)
-# What else may be left, of a contract, of points, of what was ordered: due if deductions from the total lead there.
-_MAYBE_DUE = (
     r"\bresidual\b|\boutstanding\b|\b(?:remaining|outstanding)\s+(?:balance|amount|sum)\b|\bremainder\b",
     r"\bnoch\s+offen\b|\brestsaldo\b|\b(?:restliche[rs]?|offene[rs]?|verbleibende[rs]?)\s+(?:summe|betrag|saldo|rest)\b",
     r"\bsolde\b|\brestant\b|\bopenstaand\b|\bresterend\w?\b|\brest(?:ant)?-?bedrag\b|\bpozosta(?:[łl]o|je)\b|\bpozosta[łl]a\s+(?:kwota|należność)\b",
     r"\b(?:saldo|resto|importe|valor)\s+(?:restante|pendiente|pendente)\b|\b(?:importo|saldo)\s+(?:residuo|rimanente|restante)\b|\bresiduo\b",
     r"\b(?:valor\s+)?(?:em\s+falta|remanescente)\b|\bzb[ýy]vá\b|\bdoplatek\b|\bresterende\b|\båterstå(?:r|ende)\b",
 )
-SURELY_DUE = match_any(*_SURELY_DUE)
-AMOUNT_DUE = match_any(*_SURELY_DUE, *_MAYBE_DUE)
 
 # A row of net, tax and gross that says only that it sums up.
 TOTAL_ROW = re.compile(

@@ -28,6 +28,7 @@ from ingestion.extract.other_titles import (
 )
 from ingestion.extract.page_head import limit_to_head
 from ingestion.extract.payee_numbers import find_iban, find_vat_id
+from ingestion.extract.payment_evidence import IssueDay
 from ingestion.extract.supplier import find_supplier
 from ingestion.extract.tax_ids import find_tax_ids
 from ingestion.extract.totals import InvoiceTotals, find_totals
@@ -51,10 +52,10 @@ class PrintedInvoice:
 def read_invoice(transcript: Transcript) -> PrintedInvoice:
     page = limit_lines(transcript)
     currency = find_currency(page)
-    # What a reminder asks for is no invoice's total, with its fees and what was paid already.
-    totals = InvoiceTotals() if asks_for_nothing_new(page) else find_totals(page, currency)
     day_first = determine_day_first(page, currency)
     issued = find_issue_date(page, day_first)
+    # What a reminder asks for is no invoice's total, with its fees and what was paid already.
+    totals = InvoiceTotals() if asks_for_nothing_new(page) else find_totals(page, currency, IssueDay(issued, day_first))
     due = find_due_date(page, day_first)
     supplier = find_supplier(page)
     supplier_name = None if supplier is None else supplier.name

@@ -8,6 +8,7 @@ from decimal import Decimal
 from ingestion.domain.transcript import TextLine
 from ingestion.extract import change_labels, labels
 from ingestion.extract.labelled_amounts import list_row_amounts
+from ingestion.extract.payment_evidence import IssueDay, is_planned
 from ingestion.extract.sum_rows import CENT, SumRow
 
 _PART = labels.match_any(
@@ -85,6 +86,10 @@ class PartsTaken:
 
     whole: SumRow | None
     rest: Decimal
+    parts: tuple[SumRow, ...]
+
+    def may_be_planned(self, page: Sequence[TextLine], issued: IssueDay) -> bool:
+        return any(is_planned(page[part.index], issued) for part in self.parts)
 
 
 def find_parts_taken(page: Sequence[TextLine], rows: Sequence[SumRow], due: Sequence[Decimal]) -> PartsTaken | None:
@@ -137,8 +142,8 @@ def _weigh_parts(whole: SumRow, parts: Sequence[SumRow], left: SumRow | None, re
     if all(change_labels.DISCOUNT.search(part.label) for part in parts):
         return None
     if all(is_part_row(part.label) for part in parts):
-        return None if is_part_row(whole.label) else PartsTaken(whole, rest)
+        return None if is_part_row(whole.label) else PartsTaken(whole, rest, tuple(parts))
     is_sum = left is not None and left.is_named
     if is_sum and not whole.is_named and all(part.gross < 0 for part in parts):
         return None
-    return PartsTaken(whole if whole.is_named and not is_sum else None, rest)
+    return PartsTaken(whole if whole.is_named and not is_sum else None, rest, tuple(parts))

@@ -40,7 +40,9 @@ def find_vat_id(page: Sequence[TextLine], supplier_name: str | None) -> str | No
         for number, cell in enumerate(line.cells):
             if not labels.VAT_ID.search(cell.text):
                 continue
-            if is_buyer_cell(page, index, number) and not _OUR_NUMBER.match(cell.text):
+            if is_buyer_cell(page, index, number) and not _is_our_number(cell.text):
+                continue
+            if _YOUR_NUMBER.search(cell.text):
                 continue
             if supplier_name is not None and _is_somebody_elses(page, index, number, supplier_name):
                 continue
@@ -66,8 +68,19 @@ def _list_bare_in_foot(page: Sequence[TextLine], supplier_name: str | None) -> I
             continue
         for number, cell in enumerate(line.cells):
             ids = values.find_vat_ids(cell.text)
-            if len(ids) == 1 and ids[0] == re.sub(r"[\s.-]", "", cell.text) and not is_buyer_cell(page, index, number):
+            if len(ids) != 1 or ids[0] != re.sub(r"[\s.-]", "", cell.text) or is_buyer_cell(page, index, number):
+                continue
+            above = [
+                other.text for row in near[:-1] for other in row.cells if abs(other.left - cell.left) < _SAME_COLUMN
+            ]
+            if all((supplier_name or "") in text or _OF_REGISTER.search(text) for text in above):
                 yield _Place(ids[0], index, number)
+
+
+# What stands over a business's number in a column of its foot; anything else may be another one's name.
+_OF_REGISTER = re.compile(
+    r"^\W*(?:(?:LG|HG|AG|RG|FN|HR\s?[AB]|RCS|KVK|BIC|IBAN|UID)\b|(?i:firmenbuch|handelsregister|registergericht|amtsgericht|landesgericht|handelsgericht|sitz\b|tel\b|www\.))"
+)
 
 
 def _is_somebody_elses(page: Sequence[TextLine], index: int, number: int, supplier_name: str) -> bool:
@@ -81,15 +94,18 @@ def _is_somebody_elses(page: Sequence[TextLine], index: int, number: int, suppli
             return False
         others = _NO_COMPANY.sub(" ", text)
         company = labels.COMPANY.search(others)
-        if company and not is_bank(others[: company.end()]) and not _has_account_below(page, at, cell):
+        is_of_bank = at != index or cell is not page[index].cells[number]
+        if company and not is_bank(others[: company.end()]) and not (is_of_bank and _has_account_below(page, at, cell)):
             return True
     return False
 
 
-# `AG Mannheim HRA 704411` is a court, and `SARL au capital de 12 000 €` says what the company is whose page it is.
+# `AG Mannheim HRA 704411` is a court unless a name stands before it, and `SARL au capital de 12 000 €` says what the
+# company is whose page it is.
 _NO_COMPANY = re.compile(
-    r"\bAG\s+[^\W\d].{1,30}?\bHR\s?[AB]\b|\bHR\s?[AB]\s*\d[\d\s]{1,9}\W{0,3}AG\b"
-    r"|^\W*(?:S\.?A\.?R\.?L\.?|S\.?A\.?S?\.?U?|EURL|S\.?R\.?L\.?)\s+(?i:au\s+capital|unipersonnelle)\b"
+    r"(?:^\W*|[^\w\s.)]\s*|gericht:?\s+|\b(?:mbH|GmbH|KG|OHG|UG|GbR|SE)\s+|\be\.\s?K\.\s+)AG\s+[^\W\d].{1,30}?\bHR\s?[AB]\b"
+    r"|\bHR\s?[AB]\s*\d[\d\s]{1,9}\W{0,3}AG\b"
+    r"|^\W*(?:S\.?A\.?R\.?L\.?|S\.?A\.?S?\.?U?|EURL|S\.?R\.?L\.?)\s+(?:(?i:unipersonnelle)\s+)?(?:(?i:au\s+capital)\b|(?i:unipersonnelle)\W*$)"
 )
 
 
@@ -176,7 +192,9 @@ def find_iban(page: Sequence[TextLine]) -> str | None:
     accounts = list(_list_accounts(page))
     tallest = max((line.height for line, _ in accounts), default=0.0)
     read = (iban for line, iban in accounts if line.height >= _MIN_SHARE_OF_HEIGHT * tallest)
-    return next(read, None) or next((iban for line in page for iban in _find_polish_account(line)), None)
+    return next(read, None) or next(
+        (iban for index in range(len(page)) for iban in _find_polish_account(page, index)), None
+    )
 
 
 def _list_accounts(page: Sequence[TextLine]) -> Iterator[tuple[TextLine, str]]:
@@ -237,16 +255,28 @@ _YOUR_ACCOUNT = re.compile(
     r"\b(?:ihr(?:em|es|er|en)?|dein(?:em|es)?)\s+(?:bank|giro)?-?(?:konto|bankverbindung)"
     r"|\byour\s+(?:bank\s+|current\s+)?account|\bvotre\s+compte|\b(?:su|vuestra)\s+cuenta|\b(?:vostro|suo|tuo)\s+(?:conto|c/c)"
     r"|\b(?:uw|jouw|je)\s+(?:bank)?rekening|\b(?:sua|vossa|tua)\s+conta|\b(?:państwa|twojego|pan[ai])\s+(?:rachun|kont)"
+    r"|\bwir\s+(?:ziehen|buchen)\s+(?:[^\W\d]{1,16}\s+){0,4}(?:ein|ab)\s+(?:von|vom)\b"
     r"|\b(?:vaš|tv)\w{1,4}\s+účt|\b(?:din|jeres|deres)\s+konto|\b(?:ditt|ert)\s+(?:bank)?konto",
     re.IGNORECASE,
 )
-# `Unsere MWST-Nr.: CHE-… Ihre Kontaktperson: …`
 _OUR_NUMBER = re.compile(
-    r"\W*(?:unser|our|notre|nuestr|nostr|ons|onze|noss|nasz|naš|vores|vår)\w{0,4}\s", re.IGNORECASE
+    r"\W*(?:unser|our|notre|nuestr|nostr|ons|onze|noss|nasz|naš|vores|vår)\w{0,4}\s+", re.IGNORECASE
 )
 _OUR_ACCOUNT = re.compile(
     r"\b(?:unser|our|notre|nuestr|nostr|ons|onze|noss|nasz|naš|vores|vår)\w{0,4}\b", re.IGNORECASE
 )
+
+
+_YOUR_NUMBER = re.compile(
+    rf"\b(?:jeres|deres|din|dit|ert|dein[er]?|euer|eure|vaše|państwa)\s+(?:{labels.VAT_ID.pattern})", re.IGNORECASE
+)
+
+
+def _is_our_number(text: str) -> bool:
+    """`Unsere MWST-Nr.: CHE-… Ihre Kontaktperson: …`, but not `Unser Kunde: USt-IdNr. …`."""
+    our = _OUR_NUMBER.match(text)
+    label = labels.VAT_ID.match(text, our.end()) if our else None
+    return label is not None and labels.BUYER.search(text[label.end() :].partition(":")[0]) is None
 
 
 _DIRECT_DEBIT = re.compile(
@@ -258,8 +288,8 @@ _DIRECT_DEBIT = re.compile(
 
 # A sentence of its own: `… on your account on the due date. By EFT: Bank of Ireland, IBAN …`.
 _TRANSFER = re.compile(
-    r"[.!?]\s+(?:\w{1,8}\s+){0,2}(?:eft|(?:bank|credit)\s+transfer|überweisung|virement|transferencia|bonifico|overschrijving|transferência|przelew(?:em)?"
-    r"|převod(?:em)?|overførsel|överföring)\b",
+    r"[.!?]\s+(?:(?:by|per|mit|mittels|par|por|con|mediante|tramite|via|met|med|via|genom)\s+(?:eft|(?:bank|credit)\s+transfer|überweisung|virement|transferencia"
+    r"|bonifico|overschrijving|transferência|overførsel|överföring)|przelewem|(?:bankovním\s+)?převodem)\b",
     re.IGNORECASE,
 )
 
@@ -278,6 +308,10 @@ _POLISH_ACCOUNT = re.compile(
 )
 
 
-def _find_polish_account(line: TextLine) -> Iterator[str]:
-    if (match := _POLISH_ACCOUNT.search(line.text)) and not labels.BUYER.search(line.text):
-        yield from values.find_ibans(f"PL{match[1]}")
+def _find_polish_account(page: Sequence[TextLine], index: int) -> Iterator[str]:
+    line = page[index]
+    match = _POLISH_ACCOUNT.search(line.text)
+    above = page[index - 1].text if index else ""
+    if match is None or labels.BUYER.search(line.text) or _is_debited(f"{above} {line.text[: match.start(1)]}"):
+        return
+    yield from values.find_ibans(f"PL{match[1]}")

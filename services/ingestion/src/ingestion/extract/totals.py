@@ -8,12 +8,14 @@ from itertools import product
 
 from ingestion.domain.transcript import TextLine
 from ingestion.extract import change_labels, labels, values
-from ingestion.extract.amount_due import choose_due, list_amounts_due
+from ingestion.extract.amount_due import choose_due, list_amounts_due, may_plan_payments
 from ingestion.extract.invoice_currency import is_foreign
 from ingestion.extract.labelled_amounts import list_labelled_amounts, list_labelled_ends, list_row_amounts
+from ingestion.extract.no_tax import says_that_no_tax_is_owed
 from ingestion.extract.part_payments import drop_part_rows, find_parts_taken
+from ingestion.extract.payment_evidence import UNKNOWN_DAY, IssueDay
 from ingestion.extract.sum_rows import CENT, SumRow, list_sum_rows
-from ingestion.extract.unconfirmed_total import contains_tax, is_doubtful, list_deductions
+from ingestion.extract.unconfirmed_total import contains_tax, is_doubtful, list_deductions, may_lack_tax
 
 _MAX_CANDIDATES = 12
 
@@ -39,17 +41,21 @@ class _Candidates:
 
     sure: list[Decimal]
     maybe: list[Decimal]
+    unsure: list[Decimal]
     nets: list[Decimal]
     taxes: list[Decimal]
     due: list[Decimal]
 
     @property
     def gross(self) -> list[Decimal]:
-        return list(dict.fromkeys([*self.sure, *self.maybe, *self.due]))
+        return list(dict.fromkeys([*self.sure, *self.maybe, *self.unsure, *self.due]))
 
 
-def find_totals(page: Sequence[TextLine], currency: str | None = None) -> InvoiceTotals:
-    """Amounts of another currency than the document's are no totals of it, nor are those of a part payment."""
+def find_totals(page: Sequence[TextLine], currency: str | None = None, issued: IssueDay = UNKNOWN_DAY) -> InvoiceTotals:
+    """Amounts of another currency than the document's are no totals of it, nor are those of a part payment.
+
+    What is to be paid after the day of issue was not paid.
+    """
     whole_page = _drop_foreign(page, currency)
     own = drop_part_rows(whole_page)
     candidates = _find_candidates(own)
@@ -57,13 +63,13 @@ def find_totals(page: Sequence[TextLine], currency: str | None = None) -> Invoic
     if parts is not None and parts.whole is None:
         return InvoiceTotals()
     if parts is not None and parts.whole is not None:
-        return replace(_build_totals(parts.whole), due=parts.rest)
+        return replace(_build_totals(parts.whole), due=None if parts.may_be_planned(whole_page, issued) else parts.rest)
     roundings = list_labelled_ends(own, change_labels.ROUNDING)
     confirmed = (found for found in _list_confirmed(own, candidates) if not _is_part(found, candidates.sure, roundings))
     totals = next(confirmed, None) or _find_unconfirmed(whole_page, candidates, has_parts=len(own) < len(whole_page))
     if totals.due is not None:
-        return totals
-    due = choose_due(whole_page, candidates.due, totals.gross)
+        return replace(totals, due=None) if may_plan_payments(whole_page, totals.due, issued) else totals
+    due = choose_due(whole_page, candidates.due, totals.gross, issued)
     charges = list_labelled_ends(whole_page, change_labels.CHARGE)
     if totals.gross not in (None, due) and due is not None and due - totals.gross in charges:
         return InvoiceTotals(due=due, doubtful=totals.gross)  # carriage that the total has not in it
@@ -71,9 +77,12 @@ def find_totals(page: Sequence[TextLine], currency: str | None = None) -> Invoic
 
 
 def _find_candidates(page: Sequence[TextLine]) -> _Candidates:
+    sure = list_labelled_amounts(page, labels.TOTAL_GROSS, unless=labels.OF_MORE)
+    unsure = list_labelled_amounts(page, labels.TOTAL_GROSS) + list_labelled_amounts(page, labels.TOTAL_TO_CONFIRM)
     return _Candidates(
-        sure=list_labelled_amounts(page, labels.TOTAL_GROSS),
+        sure=sure,
         maybe=list_labelled_amounts(page, labels.TOTAL_GROSS_MAYBE),
+        unsure=[amount for amount in dict.fromkeys(unsure) if amount not in sure],
         nets=list_labelled_amounts(page, labels.TOTAL_NET, with_sums=True),
         taxes=list_labelled_amounts(page, labels.TOTAL_TAX, unless=labels.NOT_A_TAX_AMOUNT, with_sums=True),
         due=list_amounts_due(page),
@@ -138,12 +147,25 @@ def _list_confirmed(page: Sequence[TextLine], candidates: _Candidates) -> Iterat
 
 def _list_taxes_in_words(page: Sequence[TextLine], candidates: _Candidates) -> Iterator[InvoiceTotals]:
     """`Momsgrundlag 400,00, moms 25 % 100,00`: what net and total leave, if words have it beside its rate."""
-    texts = [line.text for line in page if labels.TAX_WORD.search(line.text)]
-    said = [(amount, rate) for text in texts for amount in values.find_money(text) for rate in values.find_rates(text)]
-    for gross, net in product(candidates.gross[:_MAX_CANDIDATES], candidates.nets[:_MAX_CANDIDATES]):
+    pairs = [
+        (gross, net)
+        for gross, net in product(candidates.gross[:_MAX_CANDIDATES], candidates.nets[:_MAX_CANDIDATES])
+        if gross > net
+    ]
+    texts = [line.text for line in page if labels.TAX_WORD.search(line.text)] if pairs else []
+    said = [pair for text in texts for pair in _list_amounts_with_rates(text)]
+    for gross, net in pairs:
         tax = gross - net
-        if tax > 0 and any(amount == tax and abs(net * rate / 100 - tax) <= CENT for amount, rate in said):
+        if any(amount == tax and abs(net * rate / 100 - tax) <= CENT for amount, rate in said):
             yield InvoiceTotals(gross, net, tax)
+
+
+_MAX_RATES = 6  # that a line names
+
+
+def _list_amounts_with_rates(text: str) -> Iterator[tuple[Decimal, Decimal]]:
+    amounts, rates = dict.fromkeys(values.find_money(text)), dict.fromkeys(values.find_rates(text))
+    return product([*amounts][:_MAX_CANDIDATES], [*rates][:_MAX_RATES])
 
 
 def _add_rates(rows: Sequence[InvoiceTotals], sure: Sequence[Decimal]) -> Iterator[InvoiceTotals]:
@@ -193,6 +215,9 @@ def _find_unconfirmed(page: Sequence[TextLine], candidates: _Candidates, *, has_
         part = contains_tax(page, total)
         return InvoiceTotals(total) if part is None else InvoiceTotals(total, total - part, part)
     gross = _get_only_amount(sure) or _get_only_amount(maybe) or _find_repeated_largest(page, [*sure, *maybe])
+    if gross is None and not sure and not maybe and (unsure := _get_only_amount(candidates.unsure)) is not None:
+        part = contains_tax(page, unsure)
+        return InvoiceTotals(doubtful=unsure) if part is None else InvoiceTotals(unsure, unsure - part, part)
     # A part of the sum has a label of its own: what was paid in advance, what is left with a discount.
     if gross is None or any(abs(other) > abs(gross) for other in maybe):
         return InvoiceTotals()
@@ -202,20 +227,12 @@ def _find_unconfirmed(page: Sequence[TextLine], candidates: _Candidates, *, has_
         return InvoiceTotals(doubtful=gross)
     if tax is not None:
         return InvoiceTotals(gross, gross - tax, tax)
-    is_free = bool(candidates.taxes) or _says_that_no_tax_is_owed(page, gross, candidates.nets)
+    is_exempt = says_that_no_tax_is_owed(page, gross, candidates.nets)
+    if not is_exempt and may_lack_tax(page, gross):
+        return InvoiceTotals(doubtful=gross)
+    is_free = bool(candidates.taxes) or is_exempt
     return (
         InvoiceTotals(gross, gross, Decimal("0.00")) if is_free and not any(candidates.taxes) else InvoiceTotals(gross)
-    )
-
-
-def _says_that_no_tax_is_owed(page: Sequence[TextLine], gross: Decimal, nets: Sequence[Decimal]) -> bool:
-    """Whether the supplier says so, and neither a rate beside words about tax nor another net amount denies it."""
-    texts = [line.text for line in page]
-    return (
-        any(map(labels.NO_TAX.search, texts))
-        and all(net == gross for net in nets if net)
-        and not any(labels.WITH_TAX.search(text) for text in texts)
-        and not any(labels.TAX_WORD.search(text) and any(values.find_rates(text)) for text in texts)
     )
 
 

@@ -17,7 +17,7 @@ MAX_ROWS = 2000  # no page has as many lines of text
 
 # In heights of the letters beside it: less is a letter's own distance, more than the second parts two cells.
 _BLANK = 0.12
-_WRITTEN_BLANK = 0.02  # where the text has one: a letter that leans over it leaves little of it
+_WRITTEN_BLANK = 0.02  # where the text has one between two letters of words, one of which leans over it
 _GAP = 0.9
 _NEAR = 0.3  # of the height: how far two letters of one line may stand apart
 _SHIFT = 0.3  # of the width: the same letter again so near is the same letter, drawn twice
@@ -189,6 +189,8 @@ def _build_cell(letters: Sequence[Letter], gaps: Sequence[float], right: float) 
     written = [letter.text for letter in letters]
     joined = find_spaced_letters(written, gaps, [letter.follows_blank for letter in letters], _BLANK)
     for at, letter in enumerate(letters[1:], start=1):
-        if gaps[at] > (_WRITTEN_BLANK if letter.follows_blank else _BLANK) and at not in joined:
+        # A blank that kerning took back is none in a number: `2026-` and `4471`.
+        is_of_words = letter.follows_blank and letters[at - 1].text.isalpha() and letter.text.isalpha()
+        if gaps[at] > (_WRITTEN_BLANK if is_of_words else _BLANK) and at not in joined:
             written[at] = f" {letter.text}"
     return TextCell("".join(written), letters[0].left, right)

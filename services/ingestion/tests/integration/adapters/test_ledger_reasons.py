@@ -14,7 +14,7 @@ from ingestion.adapters.trades import PgTradeLedger
 from ingestion.domain.document import DocumentOutcome
 from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.review import ReviewAction
-from ingestion.domain.trade import ACTIVITY_STATEMENT
+from ingestion.domain.trade import ACTIVITY_STATEMENT, Direction
 from ingestion.ports.trades import TradeDecision
 from mailroom_common.events import ResultStatus
 from mailroom_common.outbox import Outbox
@@ -162,3 +162,34 @@ async def test_documents_that_wait_are_gone_through_some_at_a_time(
     await name_taken(site, correction, held[0])
     assert [await reasons.settle_some() for _ in range(3)] == [True, True, False]
     assert [(await describe(site, document))[0] for document in held] == ["completed"] * 2
+
+
+async def test_a_reason_stays_where_more_trades_are_beside_it_than_are_looked_at(
+    site: Ingestion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What gave it may be among the others: completed by itself, the trade would count twice."""
+    whole = replace(outcome_of(replace(NOTE, reference=None)), document_type=ACTIVITY_STATEMENT)
+    await finish(site, "statement", whole)
+    note = await finish(site, "note", outcome_of(replace(NOTE, quantity=Decimal(4))))
+    await finish(site, "later", outcome_of(replace(NOTE, quantity=Decimal(70), direction=Direction.SELL)))
+    monkeypatch.setattr(trade_checks, "_MAX_OF_DAYS", 1)  # the later one
+    assert not await open_reasons(site).settle_some()
+    assert (await describe(site, note))[:2] == ("needs_review", "trades_may_be_summed")
+
+
+async def test_a_document_that_cannot_be_judged_keeps_no_other_one_from_it(
+    site: Ingestion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    correction, reasons = await finish(site, "correction", take_back("R-1001")), open_reasons(site)
+    held = [await finish(site, name, outcome_of(replace(NOTE, reference=name))) for name in ("ORDER-77", "ORDER-78")]
+    await site.decide_document(correction, ReviewAction.REJECT)
+    judge = trade_checks.is_reason_obsolete
+
+    async def fail_once(conn: Any, document: Any) -> bool:
+        if document["document_id"] == held[0]:
+            raise ValueError("of a newer build")
+        return await judge(conn, document)
+
+    monkeypatch.setattr("ingestion.adapters.ledger_reasons.is_reason_obsolete", fail_once)
+    assert await reasons.settle_some()
+    assert [(await describe(site, document))[0] for document in held] == ["needs_review", "completed"]

@@ -1,17 +1,21 @@
 """What is left to pay, as labels in eleven languages or the deductions themselves say."""
 
+from datetime import date
 from decimal import Decimal
 
 import pytest
 
 from ingestion.domain.transcript import Transcript
+from ingestion.extract.payment_evidence import IssueDay
 from ingestion.extract.totals import find_totals
 
 WHOLE = "Net total   1 000.00\nVAT   200.00\nGross total   1 200.00\n"
 
 
 def due(text: str) -> Decimal | None:
-    return find_totals(Transcript.from_rows(text.splitlines()).lines).due
+    return find_totals(
+        Transcript.from_rows(text.splitlines()).lines, issued=IssueDay(date(2026, 11, 3), day_first=True)
+    ).due
 
 
 @pytest.mark.parametrize(
@@ -38,15 +42,6 @@ def due(text: str) -> Decimal | None:
         "Restbeløb",
         "Rest at betale",
         "Kvar att betala",
-    ],
-)
-def test_what_is_left_to_pay_has_many_names(label: str) -> None:
-    assert due(f"{WHOLE}{label}   700.00") == Decimal("700.00")
-
-
-@pytest.mark.parametrize(
-    "label",
-    [
         "Remaining balance",
         "Noch offen",
         "Importe pendiente",
@@ -61,7 +56,7 @@ def test_what_is_left_to_pay_has_many_names(label: str) -> None:
         "Solde",
     ],
 )
-def test_what_may_be_left_of_something_else_is_due_where_a_deduction_leads_to_it(label: str) -> None:
+def test_what_is_left_to_pay_has_many_names_and_is_due_where_a_deduction_leads_to_it(label: str) -> None:
     assert due(f"{WHOLE}Returned   -500.00\n{label}   700.00") == Decimal("700.00")
     assert due(f"{WHOLE}{label}   700.00") is None
 
@@ -73,10 +68,100 @@ def test_what_may_be_left_of_something_else_is_due_where_a_deduction_leads_to_it
         "Deposit required on order   360.00\nBalance due on completion   840.00",
         "Acompte 30 % à la commande   360.00\nSolde à régler à la livraison   840.00",
         "Deposit 30 %   360.00\nUnheard of   840.00",
+        "Deposit due by 10 Nov 2026   360.00\nBalance by 10 Dec 2026   840.00",
+        "Deposit 10 Nov 2026   -360.00\nBalance due   840.00",
+        "Zahlungsplan\nAnzahlung bis 15.11.2026   360.00\nRest bis 15.12.2026   840.00",
+        "Acompte à verser avant le 10/11/2026   360.00\nSolde   840.00",
+        "Anticipo   360.00\nResto a pagar   840.00",
+        "Acconto da versare entro il 10/11/2026   360.00\nSaldo da versare entro il 10/12/2026   840.00",
+        "Nieuw voorschot per maand   360.00\nNog te betalen   840.00",
+        "Próximo adiantamento pago em janeiro   -360.00\nValor a pagar   840.00",
+        "Zaliczka płatna do 10.11.2026   360.00\nPozostała kwota   840.00",
+        "Záloha na příští dodávku   360.00\nZbývá uhradit   840.00",
+        "Depositum for nøgle   360.00\nRest at betale   840.00",
+        "Förskott betalas vid ankomst   360.00\nKvar att betala   840.00",
+        "Anzahlung wird im Dezember bezahlt   360.00\nRestzahlung vor Anreise   840.00",
     ],
 )
 def test_a_plan_of_payments_does_not_say_what_was_paid(plan: str) -> None:
     assert due(f"{WHOLE}{plan}") is None
+    assert due(f"{WHOLE.replace('Gross total', 'Position')}{plan}") is None
+
+
+@pytest.mark.parametrize(
+    ("deposit", "is_paid"),
+    [
+        ("Deposit 14 October 2026", True),
+        ("Deposit 3 November 2026", True),
+        ("Deposit 4 November 2026", False),
+        ("Deposit by 14 October 2026", False),
+        ("Deposit", False),
+        ("Deposit received", True),
+        ("Deposit not received", False),
+        ("Retention", True),
+        ("Gift voucher", True),
+    ],
+)
+def test_what_a_row_takes_off_counts_where_it_says_that_it_was_paid(deposit: str, is_paid: bool) -> None:
+    assert due(f"{WHOLE}{deposit}   360.00\nBalance due   840.00") == (Decimal("840.00") if is_paid else None)
+
+
+@pytest.mark.parametrize(
+    ("heading", "expected"),
+    [("Less payments received:", "840.00"), ("Abzüglich erhaltener Zahlungen", "840.00"), ("Payment plan", None)],
+)
+def test_a_heading_may_say_that_the_rows_below_it_were_paid(heading: str, expected: str | None) -> None:
+    rows = f"{heading}\nDeposit A   120.00\nDeposit B   240.00\nBalance due   840.00"
+    assert due(f"{WHOLE}{rows}") == (None if expected is None else Decimal(expected))
+
+
+def test_equal_payments_are_each_taken_off() -> None:
+    assert due(f"{WHOLE}Returned   -200.00\nReturned   -200.00\nBalance due   800.00") == Decimal("800.00")
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "Restzahlung vor Anreise   800.00",
+        "Balance to pay on arrival   800.00",
+        "Nog te voldoen bij aankomst   800.00",
+        "Next amount payable 1 December 2026   99.00",
+        "Restschuld nach dieser Rate   8 400.00",
+        "Slotbetaling einde looptijd   5 000.00",
+        "Montant restant dû sur le marché   14 000.00",
+        "Saldo da pagare sul contratto   9 000.00",
+        "Zbývá uhradit ze smlouvy o dílo   9 000.00",
+        "Te betalen binnen 8 dagen   1 176.00",
+        "Importo da pagare entro 10 giorni   1 176.00",
+        "Att betala inom 10 dagar   1 176.00",
+        "Å betale innen 10 dager   1 176.00",
+        "Amount payable within 14 days   1 176.00",
+        "Do zapłaty do 10.11.2026   1 176.00",
+        "Previous amount outstanding   0.00",
+        "Restsaldo Vorperiode   0.00",
+        "Solde de votre compte au 31/10/2026   0.00",
+        "Pozostało z poprzednich faktur   0.00",
+        "Outstanding back orders   0.00",
+    ],
+)
+def test_a_name_alone_does_not_say_what_is_due_of_this_invoice_now(other: str) -> None:
+    assert due(f"{WHOLE}{other}") is None
+
+
+@pytest.mark.parametrize(
+    ("paid", "expected"),
+    [
+        ("PAID", "0.00"),
+        ("Paid in full, thank you", "0.00"),
+        ("Paid by card", "0.00"),
+        ("Zapłacono", "0.00"),
+        ("Paid   1 200.00", "0.00"),
+        ("Paid   1 100.00", None),
+        ("To be paid by direct debit", None),
+    ],
+)
+def test_nothing_is_due_where_the_page_says_that_all_was_paid(paid: str, expected: str | None) -> None:
+    assert due(f"{WHOLE}{paid}\nBalance due   0.00") == (None if expected is None else Decimal(expected))
 
 
 @pytest.mark.parametrize(
@@ -137,3 +222,9 @@ def test_what_who_pays_early_has_to_pay_is_not_due(sentence: str) -> None:
 @pytest.mark.parametrize("taken", ["Retention 3 %", "Retained 3 % until 10 May 2027", "Treuerabatt 3 %"])
 def test_a_few_percent_that_are_taken_off_for_good_are_no_discount_for_early_payment(taken: str) -> None:
     assert due(f"{WHOLE}{taken}   -36.00\nAmount due   1 164.00") == Decimal("1164.00")
+
+
+def test_a_rest_that_nobody_calls_due_ends_the_amounts() -> None:
+    rows = f"{WHOLE}Paid by post   -300.00\nSo there is left   900.00"
+    assert due(rows) == Decimal("900.00")
+    assert due(f"{rows}\nGoods   25.00") is None

@@ -45,6 +45,28 @@ def test_where_accounts_have_an_iban_the_day_stands_first() -> None:
     assert dates(*rows[:2], "Total   USD 12.00", "IBAN DE89 3704 0044 0532 0130 00")[0] == "None"
 
 
+@pytest.mark.parametrize(
+    ("line", "issued"),
+    [
+        ("12 Bay Street, Boston, MA 02110", "2026-03-04"),
+        ("548 Market St   San Francisco, CA 94104", "2026-03-04"),
+        ("San Francisco, California 94104, United States", "2026-03-04"),
+        ("Due date 03/24/2026", "2026-03-04"),
+        ("", "None"),
+        ("Perth WA 6000", "None"),
+        ("Level 39, 1 Raffles Place, Singapore 048616", "None"),
+        ("Dubai, United Arab Emirates", "None"),
+        ("Sydney NSW 2000   Ship to: Boston, MA 02110   GST 10%", "None"),
+        ("Customer ID 83213", "None"),
+    ],
+)
+@pytest.mark.parametrize("total", ["$12.00", "USD 12.00"])
+def test_an_invoice_in_dollars_has_the_month_first_if_an_address_is_american(
+    line: str, issued: str, total: str
+) -> None:
+    assert dates("Invoice 17", "Invoice date   03/04/2026", line, f"Total   {total}")[0] == issued
+
+
 def test_words_behind_a_label_belong_to_it() -> None:
     assert dates("Invoice date / Delivery date   12 February 2026")[0] == "2026-02-12"
     assert dates("Fecha emisión factura:   08 de abril de 2026")[0] == "2026-04-08"
@@ -184,7 +206,9 @@ def test_days_that_payment_is_counted_from_are_no_due_date(row: str) -> None:
 @pytest.mark.parametrize(
     ("place", "issued"),
     [
-        ("Muster Inc, Boston MA", "2026-02-09"),
+        ("Muster Inc, Boston, MA 02110", "2026-02-09"),
+        ("Muster Inc, Boston MA 02110, sales tax 6%", None),
+        ("Muster Inc, Boston MA", None),  # Morocco is MA too,
         ("Muster Ltd, Dublin, Ireland", None),  # which writes in dollars to customers in America
         ("VAT GB123456782", None),
         ("IBAN DE89370400440532013000", None),
@@ -248,7 +272,14 @@ def test_the_day_without_a_discount_may_stand_in_a_line_of_its_own() -> None:
     early = "Zahlbar bis 10.10.2026 mit 3,00 % Skonto"
     for late in ("oder bis 30.10.2026 rein netto.", "bis zum 30.10.2026 ohne Abzug", "bis 30.10.2026 netto"):
         assert dates("Rechnung 17", "Rechnungsdatum: 30.09.2026", early, late)[1] == "2026-10-30"
-    assert dates("Rechnung 17", "Rechnungsdatum: 30.09.2026", early, "geliefert bis 30.10.2026")[1] == "None"
+    for other in (
+        "geliefert bis 30.10.2026",
+        "Wartung vom 01.10.2026 bis 30.10.2026, netto 1.000,00 EUR",
+        "Angebotspreise gültig bis 30.10.2026 (netto)",
+        "Garantie bis 30.10.2026 ohne Abzug",
+        "bis 30.10.2026: netto 500,00 EUR",
+    ):
+        assert dates("Rechnung 17", "Rechnungsdatum: 30.09.2026", early, other)[1] == "None"
 
 
 def test_a_day_behind_the_number_is_the_invoices() -> None:
@@ -262,3 +293,46 @@ def test_a_day_behind_the_number_is_the_invoices() -> None:
 
 def test_a_title_with_a_number_in_its_word_says_the_language_too() -> None:
     assert dates("Drank B.V.", "Factuurnummer 77", "Factuurdatum 01-03-2026", "Totaal € 12,00")[0] == "2026-03-01"
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "Invoice BJ-20441, DN 5512 of 14 October 2026",
+        "Invoice BJ-20441 – WO 3312 dated 14 October 2026",
+        "Fattura n. 118/2026 rif. OdA 44 del 14/10/2026",
+        "Factura 2026/0118, obra de 14/10/2026",
+        "Rechnung 2026-4471 Kurs vom 14.10.2026",
+        "Rechnung 2026-4471, KW 42, 14.10.2026",
+        "Faktura 10118 kurs den 14 oktober 2026",
+        "Faktura FV/118/2026, kurs z dnia 14.10.2026",
+        "Invoice BJ-20441 for trip of 14 October 2026",
+        # What stands behind the day says of what it is.
+        "Invoice BJ-20441 - 14 October 2026 call-out",
+        "Facture F2026-0118 – 14 octobre 2026 dépannage",
+        "Rechnung 2026-4471 von Muster GmbH für Lieferung vom 14.10.2026",
+    ],
+)
+def test_nothing_but_its_number_stands_between_a_title_and_its_day(title: str) -> None:
+    assert dates("Example Ltd", title)[0] == "None"
+    assert dates("Example Ltd", title, "Date: 3 November 2026")[0] == "2026-11-03"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "Bezug: Rechnungsnr. 2026-4400 (14.10.2026)",
+        "Vorherige Rechnungsnr.: 2026-4400 | Datum: 14.10.2026",
+        "Relates to invoice no. 20440 | Date: 14/10/2026",
+        "Rechnung Nr. 2026-4400 vom 14.10.2026",
+        "Rechnung vom 14.10.2026",
+    ],
+)
+def test_the_day_behind_another_invoices_number_is_that_ones(other: str) -> None:
+    assert dates("Gutschrift Nr. GS-118", other)[0] == "None"
+    assert dates("Gutschrift Nr. GS-118 vom 03.11.2026", other)[0] == "2026-11-03"
+
+
+def test_of_a_day_in_brackets_and_another_one_nobody_can_tell_which_is_the_invoices() -> None:
+    assert dates("Invoice number: BJ-20441 (3 December 2026)", "Date: 3 November 2026")[0] == "None"
+    assert dates("Invoice number: BJ-20441 (3 November 2026)", "Date: 3 November 2026")[0] == "2026-11-03"

@@ -138,3 +138,42 @@ def test_what_else_stands_beside_the_title_is_no_number(other: str) -> None:
 @pytest.mark.parametrize("between", ["de fecha", "emessa il", "af", "of", "in data"])
 def test_a_single_digit_may_stand_before_the_date(between: str) -> None:
     assert number("Example", f"Factura nº 5 {between} 03/04/2026") == "5"
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "Factura nº 1 de 2",
+        "Factura nº 2, de 3 envíos",
+        "Faktura nr. 2 af 3",
+        "Rechnung Nr. 2 von 3",
+        "Invoice no. 10 of 12",
+        "Invoice no. 2, in duplicate",
+        "Fattura n. 2 in copia",
+        "Fattura n. 1 con allegati",
+    ],
+)
+def test_one_of_several_sheets_is_no_number(title: str) -> None:
+    assert number("Example", title) is None
+    assert number("Example", "Invoice", title, "Document no.: 2026-118") == "2026-118"
+    assert number("Example", "Invoice no. 12 of 3 May 2026") == "12"
+
+
+def test_a_bill_reference_counts_where_it_begins_its_cell_and_nothing_else_is_called_the_number() -> None:
+    assert number("Delivery bill ref: 77812", "Invoice number: BJ-20441") == "BJ-20441"
+    assert number("Bill ref. of landlord: L-5512", "Invoice number: BJ-20441") == "BJ-20441"
+    assert number("Delivery bill ref: 77812") is None
+    assert number("Bill ref: 77812") == "77812"
+
+
+def test_a_number_within_a_sentence_is_not_taken_against_the_title() -> None:
+    paid = "Mit Rechnungsnr.: 2026-4400 wurde die Anzahlung berechnet"
+    assert number("Rechnung Nr. 2026-4471", paid) == "2026-4471"
+    assert number("Rechnung 2026-4471", paid) is None
+    assert number("Rechnung 2026-4471", "Zahlung bitte mit Rechnungsnr.: 2026-4471") == "2026-4471"
+    assert number("Credit note CN-118", "Relates to invoice no. 20440 | Date: 14/10/2026") == "CN-118"
+
+
+@pytest.mark.parametrize("written", ["2026-", "A/2026/", "2026- 4471"])
+def test_a_number_that_ends_with_a_dash_is_cut_off(written: str) -> None:
+    assert number("Example", f"Rechnung Nr. {written}") is None

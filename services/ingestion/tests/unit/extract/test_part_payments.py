@@ -90,3 +90,8 @@ def test_positions_and_rates_lead_up_to_their_sum() -> None:
 
 def test_the_invoice_of_a_part_has_its_totals_in_the_row_of_the_part() -> None:
     assert read_totals(HEAD, row("Anzahlung 50 %"), "Gesamtbetrag   1.190,00")[0] == 1190
+
+
+def test_parts_that_are_asked_for_leave_nothing_that_is_known_to_be_due() -> None:
+    plan = [row("Anzahlung bis 15.11.26"), row("Rest bis 15.12.26")]
+    assert read_totals(HEAD, WHOLE, *plan) == (Decimal(2380), None)

@@ -172,3 +172,45 @@ def test_our_number_is_the_suppliers_whoever_is_addressed_behind_it() -> None:
     row = "Unsere MWST-Nr.: CHE-113.442.566 MWST Ihre Kontaktperson: Nadja Grabherr"
     assert find_vat_id(read_rows(row), "Grabherr Treuhand AG") is not None
     assert find_vat_id(read_rows(row.replace("Unsere", "Die")), "Grabherr Treuhand AG") is None
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Der Betrag wird von Ihrem Konto eingezogen. Keine Überweisung nötig. IBAN {iban}",
+        "Der Betrag wird von Ihrem Konto eingezogen. Eine Überweisung entfällt: IBAN {iban}",
+        "We take it from your account. No bank transfer, please: IBAN {iban}",
+        "Se cargará en su cuenta. No haga transferencia. IBAN {iban}",
+        "Beloppet dras från ert konto. Ingen överföring behövs. IBAN {iban}",
+        "Wir ziehen ein von\n{iban}",
+        "Pobierzemy z Państwa rachunku. Bez przelewu. Rachunek 61 1090 1014 0000 0712 1981 2874",
+    ],
+)
+def test_words_that_want_no_transfer_make_no_account_the_payees(sentence: str) -> None:
+    assert find_iban(read_rows(sentence.format(iban="DE89 3704 0044 0532 0130 00"))) is None
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "Unser Kunde USt-IdNr. ATU67123454",
+        "Nostro cliente P.IVA IT07643520567",
+        "Notre client TVA FR40303265045",
+        "Our ref AB/12 Your VAT no. GB999999973",
+        "Onze ref. AB Uw btw-nummer NL001234567B01",
+        "Vores ref. AB Jeres CVR-nr. DK25313763",
+        "Unsere USt-IdNr. siehe Fuß, Ihre USt-IdNr.: ATU67123454",
+        # A company stands before it.
+        "Ein Unternehmen der Verbund AG Köln HRB 4711 USt-IdNr. DE811111119",
+        "SARL unipersonnelle Bâtiplus TVA FR40303265045",
+    ],
+)
+def test_a_number_of_whom_our_line_speaks_is_not_ours(row: str) -> None:
+    account = "IBAN DE89 3704 0044 0532 0130 00"
+    assert find_vat_id(read_rows(f"Rechnung\n{row}\n{account}"), "Malerbetrieb Kunz") is None
+
+
+@pytest.mark.parametrize("other", ["Sommerfeld Verlag AG", "Fiskalvertretung Steuerrat Wien"])
+def test_a_bare_number_below_another_name_in_the_foot_is_that_ones(other: str) -> None:
+    foot = f"Hallbrunn GmbH            {other}\nIndustrieweg 14           ATU67123454"
+    assert find_vat_id(read_rows(f"Rechnung\nLeistung\n{foot}"), "Hallbrunn GmbH") is None

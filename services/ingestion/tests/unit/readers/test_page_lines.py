@@ -97,6 +97,12 @@ def test_a_written_blank_parts_spaced_words_however_narrow_it_is() -> None:
     assert cells(*letters) == [["NETTO BETRAG"]]
 
 
+def test_a_blank_that_kerning_took_back_parts_no_number() -> None:
+    number = [*write("2026-", 40, 100), *write("4471", 65.5, 100)]
+    number[5] = replace(number[5], follows_blank=True)
+    assert cells(*number) == [["2026-4471"]]
+
+
 def test_spaced_values_of_two_columns_stay_two() -> None:
     assert cells(*space_out("12,50", 40, 2), *space_out("99,00", 78, 2)) == [["12,50 99,00"]]
     assert cells(*space_out("12,50", 40, 2), *space_out("99,00", 83, 2)) == [["12,50", "99,00"]]

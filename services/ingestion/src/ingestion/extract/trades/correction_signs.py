@@ -30,7 +30,7 @@ _NUMBER = rf"(?i:(?:{NUMBER_WORD})?[.°º:]{{0,2}}\s{{0,2}}[°º#]?\s?){DIGITS}"
 _NO_NUMBER = (
     r"(?!,\d|\s?(?:%|€|[A-Z]{3}\b|shares|st[üu]ck|aktien|actions|titres|acciones|azioni|aandelen|a[çc][õo]es|edition))"
 )
-_TO = r"(?:of|to|for|zu|zur|zum|von|f[üu]r|de|du|del|della?|di|à|a|al|alla|ao|da|do|van|op|til|av|af|do)"
+_TO = r"(?:of|to|for|from|zu|zur|zum|von|f[üu]r|de|du|del|della?|di|à|a|al|alla|ao|da|do|van|op|til|av|af|do)"
 _REBOOKS = r"re-?book(?:ing|ed|s)|neuabrechnung|neubuchung"
 _TRADE = (
     r"(?:contract|trade|deal|bargain|ticket|gesch[äa]ft|transaktion|op[ée]ration|transaction"

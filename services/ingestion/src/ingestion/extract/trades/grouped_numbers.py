@@ -11,8 +11,12 @@ from ingestion.extract.trades.numbers import CURRENCIES
 
 _MAX_GROUPS = 10
 _WORD = re.compile(r" ([^\s\t]+)")
-_GROUP = re.compile(r"(?=[\w./-]*\d)\w[\w./-]{0,39}")
-_LAST_LETTER = re.compile(r" [A-Z](?![\w.,/:-])")
+# All alike. A single digit, a sheet (`1/3`), an ordinal, an hour or a year may be none of the number's.
+_GROUP = re.compile(r"\d{2,20}(?:-\d{1,20})*")
+_LAST_LETTER = re.compile(r" [A-Z](?=$|[\t,;)])")
+# A number that is whole by itself: what stands behind it may be a holder's number, a telephone, a year.
+_LONGEST_FIRST = 5
+_BEFORE_NAME = re.compile(r" \d{1,2}(?= [A-Z][a-z])")  # of a month, or of a holder
 _END_OF_WORD = ",;.)"
 # What stands behind a number and is none of its groups: an amount, a time, a quantity.
 _AMOUNT = re.compile(
@@ -33,7 +37,8 @@ def read_grouped_number(text: str, first: re.Match[str]) -> str | None:
         if _is_other_value(text, word.start(1)):
             return text[first.start() : end]
         group = word[1].rstrip(_END_OF_WORD)
-        if _GROUP.fullmatch(group) is None:
+        is_group = _GROUP.fullmatch(group) is not None and _BEFORE_NAME.match(text, end) is None
+        if not is_group or len(first[0]) > _LONGEST_FIRST:
             return text[first.start() : end] if word[1].startswith("(") else None
         end = word.start(1) + len(group)
         if len(group) < len(word[1]):

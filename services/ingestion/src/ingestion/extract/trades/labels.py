@@ -351,7 +351,8 @@ ANCHOR = re.compile(
 
 CANCELLATION = re.compile(
     r"\b(?:storno|stornierung|storniert|stornorechnung|cancell?ation|cancell?ed|reversal|reversed|annulation|annul[ée]e?|annullamento"
-    r"|annullato|storno\s+di|anulaci[óo]n|anulad[ao]|cancelad[ao]|cancelamento|estorno|annulering|geannuleerd|annulleret|annulleret)\b",
+    r"|annullato|storno\s+di|anulaci[óo]n|anulad[ao]|cancelad[ao]|cancelamento|estorno|annulering|geannuleerd|annulleret"
+    r"|makulera(?:d|t|s|de|ring)|annullera(?:d|t|s|de)|annullering|kansellert|kansellering|annullert|anulowan[aey]|anulacja|uniewa[żz]nion[aey]|uniewa[żz]nienie|stornowan[aey]|stornován[aoyíé]?|zru[šs]en[aoyíáéý]?)\b",
     re.IGNORECASE,
 )
 ENDED = (

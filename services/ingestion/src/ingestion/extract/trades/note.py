@@ -61,8 +61,8 @@ from ingestion.extract.trades.trade import SharedFacts, TradeReading, read_trade
 from ingestion.extract.trades.unfilled_orders import says_nothing_filled, tells_of_filled_order
 from mailroom_common.parser import JSON
 
-TRADE_READER = "trade-rules/5"
-OCR_TRADE_READER = "ocr+trade-rules/5"
+TRADE_READER = "trade-rules/6"
+OCR_TRADE_READER = "ocr+trade-rules/6"
 
 _SEVERAL = 2  # trades that hold together by themselves
 _CERTAIN = 0.9

@@ -14,7 +14,12 @@ from ingestion.extract.trades.lines import LabelPlace, ReadLine, find_label_plac
 from ingestion.extract.trades.no_trade_words import SMALL_WORD
 
 _SYMBOL = re.compile(r"\W{0,3}([A-Z][A-Z0-9]{0,6})(?=\s)")
-_SYMBOL_BEHIND = re.compile(r"[A-Z][A-Z0-9]{0,6}(?=$|[\s.):])")
+# Behind its exchange, `NASDAQ: AAPL`, or in front of it, `ALV:xetr`, `ARN.LN`; `BRK.B` is of a class of shares.
+_SYMBOL_BEHIND = re.compile(r"(?:([A-Za-z]{2,8}): ?)?([A-Z][A-Z0-9]{0,6}(?:\.[ABC](?![A-Z0-9]))?)(?=$|[\s.):,;])")
+_EXCHANGES = re.compile(
+    r"X[A-Z]{3}|NASDAQ|NYSE|AMEX|ARCA|NYSEARCA|BATS|CBOE|OTC|LSE|LON|AIM|TSXV?|ASX|NZX|HKEX|SEHK|HKG|SGX|ETR|FRA|SWX|SIX|EPA|AMS|EBR|BIT|BME|NSE|BSE|TYO|EURONEXT",
+    re.IGNORECASE,
+)
 _SYMBOL_ALONE = re.compile(r"[A-Z][A-Z0-9]{0,5}(?:\.[A-Z]{1,3})?")
 # In Asia shares are listed under digits: `Stock Code 00700`.
 _DIGITS_BEHIND = re.compile(r"\d{4,6}(?:\.[A-Z]{1,3})?(?=$|[\s.):])")
@@ -25,6 +30,7 @@ _OF_ONE_WORD = frozenset({Label.QUANTITY, Label.DIRECTION, Label.ISIN})
 _MIN_HEADS = 3
 _ROWS_BELOW_HEAD = 2
 _MAX_LINE = 100  # letters of a line that may have a symbol in brackets
+_LONGEST_NAME = 60
 _MIN_NUMBERS = 2  # of the row of a trade
 _COSTS = frozenset({Label.TAX, Label.FEE, Label.INTEREST, Label.DISCOUNT, Label.IGNORED, Label.ACCOUNT})
 # What a state or a supervisor asks for, and what it is asked by.
@@ -40,6 +46,25 @@ _NO_SYMBOLS = frozenset(
         *("CAP", "UK", "US", "USA", "TAF", "ORF", "ECN", "PTM", "SDRT", "FTT", "TTF", "TOB", "GST", "VAT", "HST"),
         *("BUY", "SELL", "BOUGHT", "SOLD", "SALE", "TOTAL", "NET", "GROSS", "DATE", "PRICE", "CASH", "MARGIN"),
         *("STOCK", "STOCKS", "SHARE", "SHARES", "BOND", "BONDS", "FUND", "FUNDS", "ETF", "ETFS", "ETC", "ETN", "ADR"),
+        *(
+            "ORD",
+            "REG",
+            "PREF",
+            "ADS",
+            "GDR",
+            "CDI",
+            "REIT",
+            "UCITS",
+            "NPV",
+            "PLC",
+            "LTD",
+            "CORP",
+            "AG",
+            "SE",
+            "NV",
+            "SA",
+        ),
+        *("ISA", "SIPP", "GIA", "IRA", "DRIP", "TSX", "ASX", "NASDAQ", "AMEX", "NONE", "NA", "TBA", "NIL"),
         *("EQUITY", "CRYPTO", "OPTION", "AKTIE", "AKTIEN", "FONDS", "UNIT", "UNITS", "FOR", "YOU", "YOUR", "ON", "THE"),
         *values.CURRENCY_CODES,
     }
@@ -76,11 +101,21 @@ def _find_behind(places: Sequence[tuple[ReadLine, LabelPlace]]) -> str | None:
         if line.text[place.end : place.end + 1] == ")":
             continue  # `Name (symbol)`: there it stands as well
         words = list_words_behind(line, place)
-        if (match := _SYMBOL_BEHIND.match(words)) is not None:
-            return match[0]
+        if (symbol := _read_behind(words)) is not None:
+            return symbol
         if (match := _DIGITS_BEHIND.match(words)) is not None and _is_code(line, place):
             return match[0]
     return None
+
+
+def _read_behind(words: str) -> str | None:
+    match = _SYMBOL_BEHIND.match(words)
+    if match is None:
+        return None
+    symbol = match[2]
+    if match[1] is not None and _EXCHANGES.fullmatch(match[1]) is None:
+        symbol = match[1]  # what stands behind the colon is the exchange
+    return symbol if _SYMBOL_ALONE.fullmatch(symbol) and is_symbol(symbol) else None
 
 
 def _is_code(line: ReadLine, place: LabelPlace) -> bool:
@@ -129,7 +164,17 @@ def _list_in_brackets(lines: Sequence[ReadLine], position: int) -> list[str]:
     cell = line.text[: match.start()].rpartition("\t")[2]
     if any(place.label in _COSTS for place in line.labels) or _OF_LAW.search(cell) is not None:
         return []
-    return [match[1]] if _names_security(lines, position, match.start()) else []
+    if not _names_security(lines, position, match.start()):
+        return []
+    is_labelled = any(map(_has_symbols_in_brackets, lines[max(0, position - _ROWS_BELOW_HEAD) : position + 1]))
+    return [match[1]] if is_labelled or _is_made_of(cell, match[1]) else []
+
+
+def _is_made_of(name: str, symbol: str) -> bool:
+    """Whether a symbol is made of letters of a name, in their order, from the beginning of a word on: `Royal Bank of
+    Canada (RBC)`. A word in brackets that is not may be an exchange, a kind of share or of account."""
+    letters = r"[^\n]{0,40}?".join(symbol)
+    return re.search(rf"\b{letters}", name[-_LONGEST_NAME:], re.IGNORECASE) is not None
 
 
 def _names_security(lines: Sequence[ReadLine], position: int, end: int) -> bool:

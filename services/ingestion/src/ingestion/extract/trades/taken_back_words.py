@@ -8,18 +8,18 @@ import re
 
 CANCELS = (
     r"stornier(?:en|t|te|ung)|storno|hinf[äa]llig|gegenstandslos|cancel(?:s|led|ling|lation)?|voids|revers(?:es|al|ed)|annul(?:e|ons|er|ation|[ée]e?)|annull(?:a|iamo|amento|ato)"
-    r"|anula(?:mos|ci[óo]n|do|da)?|annule(?:ert|ren|ring)|cancela(?:mento|mos|do|da)?|estorno|estornamos|annullerer|annulleret|makulerar|makulerad|anuluje|uniewa[żz]nia"
+    r"|anula(?:mos|ci[óo]n|do|da)?|annule(?:ert|ren|ring)|cancela(?:mento|mos|do|da)?|estorno|estornamos|annullerer|annulleret|makulerar|makulerad|anuluje|uniewa[żz]nia|kansellerer|annullert|kansellert|ru[šs][íi]|stornuje"
 )
 REPLACES = (
     r"ersetz(?:t|en)|ersatz\s+f[üu]r|(?:tritt|treten|trat)\s+an\s+(?:die\s+)?stelle|an(?:stelle|\s+stelle)|replac(?:es|ing|ement\s+(?:of|for))|supersed(?:es|ing)|in\s+(?:place|lieu)\s+of"
     r"|rempla[cç](?:e|ons|ant)|(?:en|au)\s+remplacement|en\s+lieu\s+et\s+place|sustituy(?:e|endo)|sustituimos|reemplaza(?:mos|ndo)?|(?:en|por)\s+sustituci[óo]n"
-    r"|sostitui(?:sce|amo|sc[eo]no)|(?:in|a)\s+sostituzione|vervang(?:t|en)|ter\s+vervanging|in\s+plaats\s+van|substitu(?:i|ímos|imos|indo)|em\s+substitui[çc][ãa]o|erstatter|ers[äa]tter|zast[ęe]puje"
+    r"|sostitui(?:sce|amo|sc[eo]no)|(?:in|a)\s+sostituzione|vervang(?:t|en)|ter\s+vervanging|in\s+plaats\s+van|substitu(?:i|ímos|imos|indo)|em\s+substitui[çc][ãa]o|erstatter|ers[äa]tter|zast[ęe]puje|nahrazuje"
 )
 CORRECTS = (
     r"korrigier(?:t|en)|berichtig(?:t|en)|korrektur|berichtigung|neuabrechnung|neufassung|corrects|correcting|correction\s+(?:of|to)|amend(?:s|ing|ment\s+(?:of|to))|revises|revising|revision\s+of|rectif(?:ies|ying)"
     r"|rectifi(?:e|ons|ant|cation)|corrig(?:e|eons|eant)|correction|modifi(?:e|ons|ant|cation)|annule\s+et\s+remplace|rectifica(?:mos|ndo|ci[óo]n)?|corregimos|corrigiendo|correcci[óo]n|modifica(?:mos|ndo|ci[óo]n)?"
     r"|rettific(?:a|he|hiamo|ando)|corregg(?:e|iamo|endo)|correzione|modific(?:a|hiamo)|corrig(?:eert|eren)|correctie|verbeter(?:t|en|ing)|wijzig(?:t|en|ing)|rectific(?:eert|eren|atie)|herziening"
-    r"|retific(?:a|amos|ando|a[çc][ãa]o)|rectifica[çc][ãa]o|corrigimos|corrigindo|corre[çc][ãa]o|altera(?:mos|[çc][ãa]o)?|korriger(?:er|ing)|retter|rettelse|korrigerar|r[äa]ttar|r[äa]ttelse|koryguje|korekta|poprawia"
+    r"|retific(?:a|amos|ando|a[çc][ãa]o)|rectifica[çc][ãa]o|corrigimos|corrigindo|corre[çc][ãa]o|altera(?:mos|[çc][ãa]o)?|korriger(?:er|ing)|retter|rettelse|korrigerar|r[äa]ttar|r[äa]ttelse|koryguje|korekta|poprawia|opravuje|oprava"
 )
 # What was done, where a sentence says who did it: `We have corrected your contract note`.
 _DONE = (
@@ -32,13 +32,13 @@ IN_PLACE_OF = f"{REPLACES}|{CORRECTS}"
 NOTE = (
     r"(?:\w{0,20}abrechnung(?:sbeleg)?|\w{0,12}beleg|rechnung|auftrag|order|(?:contract|trade|deal|transaction|purchase|sale|bought|sold|advice)\s+(?:note|confirmation|advice)|note|confirmation|advice"
     r"|avis(?:\s+d['’](?:op[ée]r[ée]|ex[ée]cution))?|confirmation\s+d['’]\w{4,10}|bordereau|nota(?:\s+(?:informativa|de\s+\w{4,12}))?|aviso|conferma(?:\s+(?:di\s+esecuzione|d['’]ordine))?|comunicazione"
-    r"|confirmaci[óo]n(?:\s+de\s+\w{4,12})?|liquidaci[óo]n|justificante|afrekening|(?:effecten|transactie|beurs)?nota|bevestiging|confirma[çc][ãa]o(?:\s+de\s+\w{4,12})?|(?:fonds)?afregning(?:en)?|avr[äa]kningsnotan?|avr[äa]kning(?:en)?|notan|potwierdzeni[ea]"
+    r"|confirmaci[óo]n(?:\s+de\s+\w{4,12})?|liquidaci[óo]n|justificante|afrekening|(?:effecten|transactie|beurs)?nota|bevestiging|confirma[çc][ãa]o(?:\s+de\s+\w{4,12})?|(?:fonds)?afregning(?:en)?|avr[äa]kningsnotan?|avr[äa]kning(?:en)?|notan|slutt?seddel(?:en)?|handelsnota|bekr(?:[äæa]|ef)ftelsen?|bekreftelsen?|potwierdzeni[ea]|rozliczeni[ea]|potvrzen[íi]|vy[úu][čc]tov[áa]n[íi]"
     r"|(?:account|activity)?\s?statement|\w{0,10}auszug|relev[ée]|extracto|estratto(?:\s+conto)?|overzicht|extrato"
     r"|reference|r[ée]f[ée]rence|referenz|riferimento|referencia|kenmerk)"
 )
 EARLIER = (
     r"(?:earlier|previous(?:ly\s+\w{4,8})?|prior|former|first|original|initial|preceding|(?:früher|vorherig|vorig|bisherig|ursprünglich|vorangegangen|vorangehend|vorausgegangen|erst|alt)(?:e[nrs]?)|oben\s+genannten?"
-    r"|pr[ée]c[ée]dente?|ant[ée]rieure?|premi(?:er|[èe]re)|initiale?|originale?|anterior|previ[oa]|primer[oa]?|inicial|precedente|originari[oa]|prim[oa]|eerdere?|vorige?|oorspronkelijke?|voorgaande?|eerste|pr[ée]vi[oa]|tidligere|forrige|tidigare|f[öo]reg[åa]ende|poprzedni(?:e|a|ego|ej)?|wcze[śs]niejsz(?:e|a|ego|ej))"
+    r"|pr[ée]c[ée]dente?|ant[ée]rieure?|premi(?:er|[èe]re)|initiale?|originale?|anterior|previ[oa]|primer[oa]?|inicial|precedente|originari[oa]|prim[oa]|eerdere?|vorige?|oorspronkelijke?|voorgaande?|eerste|pr[ée]vi[oa]|tidligere|forrige|tidigare|f[öo]reg[åa]ende|opprinnelig|oprindelig|ursprunglig|p[řr]edchoz[íi](?:ho)?|p[ůu]vodn[íi](?:ho)?|poprzedni(?:e|a|ego|ej)?|wcze[śs]niejsz(?:e|a|ego|ej))"
 )
 THE = (
     r"(?:(?:our|your|the|its|unsere?[nrm]?|ihre?[nrm]?|die|den|das|de[rms]|notre|votre|la|le|el|al|a|nuestr[oa]|su|il|lo|l|dell?[ao]?|alla|nostr[oa]|vostr[oa]|suo|sua|het|de|onze|uw|o|à|ao|da|do|noss[oa]|voss[oa]|vores|zu|zur|van|op"
@@ -46,7 +46,7 @@ THE = (
 )
 DATED = r"(?:vom|dated|of|from|du|del|van|de|da|do|dd\.?|d\.d\.|af|fra|av|fr[åa]n|den|z\s+dnia|z)\s+(?:the\s+|l['’])?\d"
 DIGITS = r"(?P<number>(?:[A-Z]{1,3}\s)?(?=[\w./-]*\d[\w./-]*\d)(?!\d{1,2}[./]\d{1,2}[./])[A-Z0-9][\w./-]{3,39})"
-NUMBER_WORD = r"(?:mit\s+der\s+|with\s+)?(?:nummer|number|num[ée]ro|n[úu]mero|numero|nummer|numer|nr|no|n)"
+NUMBER_WORD = r"(?:mit\s+der\s+|with\s+)?(?:nummer|number|num[ée]ro|n[úu]mero|numero|nummer|numer|nr|no|n|č)"
 _GAP = r"(?:[^.:;]|\.(?=\d))"  # a date is no end of a sentence
 
 
@@ -65,7 +65,7 @@ IN_PLACE_OF_NUMBER = _match_number(IN_PLACE_OF)
 _INVALID = (
     r"gegenstandslos|hinf[äa]llig|ung[üu]ltig|verlier(?:t|en)\s+(?:damit\s+|hiermit\s+)?ihre\s+g[üu]ltigkeit|zu\s+vernichten|aufgehoben|ersetzt|korrigiert|berichtigt|void(?:ed)?|superseded|replaced|withdrawn|corrected|amended|invalid|null"
     r"|remplac[ée]e?|caduque|caduc|sans\s+(?:objet|effet)|rectifi[ée]e?|corrig[ée]e?|nulle?|sostituit[oa]|rettificat[oa]|corrett[oa]|null[oa]|priv[oa]\s+di\s+(?:effetto|validit[àa])"
-    r"|sustituid[oa]|reemplazad[oa]|rectificad[oa]|corregid[oa]|sin\s+efecto|nul[oa]|vervallen|vervalt|vervangen|ongeldig|gecorrigeerd|verbeterd|substitu[íi]d[oa]|retificad[oa]|corrigid[oa]|sem\s+efeito|erstattet|ugyldig"
+    r"|sustituid[oa]|reemplazad[oa]|rectificad[oa]|corregid[oa]|sin\s+efecto|nul[oa]|vervallen|vervalt|vervangen|ongeldig|gecorrigeerd|verbeterd|substitu[íi]d[oa]|retificad[oa]|corrigid[oa]|sem\s+efeito|erstattet|ugyldig|ogiltig|makulerad|kansellert|annullert|niewa[żz]n[aey]|uniewa[żz]nion[aey]|zast[ąa]pion[aey]|neplatn[áéý]|zru[šs]en[oaáéý]|nahrazen[oaáéý]"
 )
 _TAKEN_BACK = (
     rf"{_INVALID}|storniert|cancelled|canceled|reversed|annul[ée]e?|annullat[oa]|anulad[oa]|geannuleerd|annulleret"
@@ -94,8 +94,24 @@ _PASSIVE = re.compile(
 )
 # `Please disregard our previous note`.
 _DISREGARD = re.compile(
-    rf"\b(?:disregard|ignore|discard|destroy|vernichten\s+sie|ignorieren\s+sie|(?:ne\s+(?:pas\s+tenir|tenez\s+pas)|(?:no|non|n[ãa]o)\s+(?:tener|tenga|tenere|tenga|ter|tenha))\s+(?:compte|en\s+cuenta|conto|em\s+conta)"
-    rf"|(?:hacer|haga)\s+caso\s+omiso|ignorar|ignorare|ignorer|negeren|desconsider(?:e|ar))\s+{THE}{{0,4}}(?:{EARLIER}\s+{NOTE}\b|{NOTE}\s+(?:\w{{2,10}}\s+){{0,4}}?(?:{EARLIER}\b|{DATED}|(?:on|am|le|el|il|op|em)\s\d))",
+    rf"\b(?:disregard|ignore|discard|destroy|shred|(?:tauschen|ersetzen)\s+sie|vernichten\s+sie|ignorieren\s+sie|(?:ne\s+(?:pas\s+tenir|tenez\s+pas)|(?:no|non|n[ãa]o)\s+(?:tener|tenga|tenere|tenga|ter|tenha))\s+(?:compte|en\s+cuenta|conto|em\s+conta)"
+    rf"|(?:hacer|haga)\s+caso\s+omiso|ignorar|ignorare|ignorer|negeren|desconsider(?:e|ar))\s+{THE}{{0,4}}(?:{EARLIER}\s+{NOTE}\b|{NOTE}\s+(?:\w{{2,10}}\s+){{0,4}}?(?:{EARLIER}\b|{DATED}|(?:on|am|le|el|il|op|em)\s\d|(?:that\s+|which\s+)?(?:we|you)\s+(?:have\s+)?(?:sent|issued|received)\b))",
+    re.IGNORECASE,
+)
+_CORRECTED = (
+    r"(?:korrigiert(?:e[rsn]?)?|berichtigt(?:e[rsn]?)?|ge[äa]ndert(?:e[rsn]?)?|(?:kurs|preis|mengen|betrags|geb[üu]hren)?korrektur(?:beleg|abrechnung|nota|mitteilung)?|re-?issued?|re-?book(?:ing|ed)?|neu(?:ausf[üu]hrung|ausstellung|ausgestellt)|berichtigung(?:s\w{4,12})?|neuabrechnung|neufassung|ersatz(?:abrechnung|beleg)|corrected|amended|revised|correction|amendment|replacement"
+    r"|rectifi(?:ed|[ée]e?|cati(?:f|ve)|cation)|corrig[ée]e?|modificati(?:f|ve)|remplacement|rettific\w{1,5}|corrett[oa]|sostitutiv[oa]|rectificad[oa]|rectificativ[oa]|rectificaci[óo]n|corregid[oa]|correcci[óo]n|sustitutiv[oa]"
+    r"|gecorrigeerde?|(?:koers|prijs)?correctie(?:nota|bericht)?|verbeterde?|herziene?|vervangende?|rectificatie|retifica(?:d[oa]|tiv[oa]|[çc][ãa]o)|rectificativ[oa]|corrigid[oa]|corre[çc][ãa]o|substitutiv[oa]|korriger(?:et|ede|ing|ad[e]?|at)|rettet|rettede|rettelse|r[äa]tta(?:d[e]?|t)|r[äa]ttelse|korekta|skorygowan[aey]|poprawion[aey]|korrigert|opraven[áéýao]|oprava|corrective|second\s+issue|neu\s+(?:erstellt|ausgestellt|abgerechnet))"
+)
+# `Wir bitten, die fehlerhafte Abrechnung vom 02.03.2026 zu entschuldigen`.
+_FAULTY = re.compile(
+    rf"\b(?:fehlerhafte?n?|falsche?n?|unrichtige?n?|faulty|incorrect|erroneous|wrong|onjuiste|foutieve|felaktiga?|fejlagtige?|feilaktige?|b[łl][ęe]dn[ey]|chybn[éý])\s+{NOTE}\s+{DATED}"
+    rf"|\b{NOTE}\s+(?:erron[ée]e?|incorrecte?|err[óo]ne[oa]|errat[oa]|err[óo]ne[oa]|errad[oa])\s+{DATED}",
+    re.IGNORECASE,
+)
+# `Version 2 - reissued following price amendment`.
+_LATER_VERSION = re.compile(
+    rf"^\W*(?:version[e]?|fassung|versi[óo]n|vers[ãa]o|versie|wersja|verze)\s{{0,2}}[2-9]\b.{{0,80}}?\b(?:{_CORRECTED}|re-?issued?)\b",
     re.IGNORECASE,
 )
 # In front of the verb: nothing, the note, or a word that stands for it.
@@ -114,21 +130,18 @@ _PERHAPS = re.compile(
     re.IGNORECASE,
 )
 # Languages that name one note without an article.
-_NO_ARTICLE = re.compile(r"ers[äa]tter|erstatter|zast[ęe]puje|r[äa]ttar|retter|koryguje", re.IGNORECASE)
+_NO_ARTICLE = re.compile(
+    r"ers[äa]tter|erstatter|zast[ęe]puje|r[äa]ttar|retter|koryguje|nahrazuje|opravuje", re.IGNORECASE
+)
 _OWN_NUMBER = re.compile(rf"^\W*{NOTE}s?[-\s]{{0,2}}{NUMBER_WORD}\b", re.IGNORECASE)
 _NAMES_NOTE = re.compile(rf"\b(?:{CANCELS}|{IN_PLACE_OF})\b.*\b{NOTE}\b", re.IGNORECASE)
 SENTENCE_END = re.compile(r"[.;:!?](?=\s)")
 
-_CORRECTED = (
-    r"(?:korrigiert(?:e[rsn]?)?|berichtigt(?:e[rsn]?)?|ge[äa]ndert(?:e[rsn]?)?|(?:kurs|preis|mengen|betrags|geb[üu]hren)?korrektur(?:beleg|abrechnung|nota|mitteilung)?|re-?issued?|re-?book(?:ing|ed)?|neu(?:ausf[üu]hrung|ausstellung|ausgestellt)|berichtigung(?:s\w{4,12})?|neuabrechnung|neufassung|ersatz(?:abrechnung|beleg)|corrected|amended|revised|correction|amendment|replacement"
-    r"|rectifi(?:ed|[ée]e?|cati(?:f|ve)|cation)|corrig[ée]e?|modificati(?:f|ve)|remplacement|rettific\w{1,5}|corrett[oa]|sostitutiv[oa]|rectificad[oa]|rectificativ[oa]|rectificaci[óo]n|corregid[oa]|correcci[óo]n|sustitutiv[oa]"
-    r"|gecorrigeerde?|(?:koers|prijs)?correctie(?:nota|bericht)?|verbeterde?|herziene?|vervangende?|rectificatie|retifica(?:d[oa]|tiv[oa]|[çc][ãa]o)|rectificativ[oa]|corrigid[oa]|corre[çc][ãa]o|substitutiv[oa]|korriger(?:et|ede|ing|ad[e]?|at)|rettet|rettede|rettelse|r[äa]tta(?:d[e]?|t)|r[äa]ttelse|korekta|skorygowan[aey]|poprawion[aey])"
-)
 CORRECTED = re.compile(rf"\b{_CORRECTED}\b", re.IGNORECASE)
 _ENDS_CORRECTED = re.compile(rf"\b{_CORRECTED}\W*$", re.IGNORECASE)
 _BESIDE = (
     rf"(?:{NOTE}|fassung|version[e]?|versi[óo]n|vers[ãa]o|versie|copy|copie|copia|c[óo]pia|kopie|exemplar|exemplaire"
-    r"|ausfertigung|document|documento|dokument|der|die|zur?|of|the|de|di|du|la|van|da|vom|am|on|le|il|el|del|op)"
+    r"|ausfertigung|document|documento|dokument|obchodu|transakcji|transakce|zlecenia|pokynu|der|die|zur?|of|the|de|di|du|la|van|da|vom|am|on|le|il|el|del|op)"
 )
 _BEFORE = (
     rf"(?:{_BESIDE}|(?:trade\s+|note\s+)?status|stato|estado|statut|(?:versione?|fassung|versi[óo]n|vers[ãa]o|versie)\s\d|\d\.?"
@@ -164,7 +177,7 @@ def says_in_place_of_earlier(text: str, below: str) -> bool:
     whole = f"{text} {below}"
     return any(
         match.start() < len(text) and _is_of_this_note(whole, match)
-        for pattern in (_BOTH_DONE, _BOTH, _ACTIVE, _PASSIVE, _DISREGARD)
+        for pattern in (_BOTH_DONE, _BOTH, _ACTIVE, _PASSIVE, _DISREGARD, _FAULTY, _LATER_VERSION)
         for match in pattern.finditer(whole)
     )
 
@@ -175,7 +188,7 @@ def _is_of_this_note(whole: str, match: re.Match[str]) -> bool:
     subject, sentence = whole[begin : match.start()], whole[begin : end.start() if end else len(whole)]
     if _PERHAPS.search(sentence) or OF_OTHERS.search(subject):
         return False
-    if match.re in (_BOTH_DONE, _PASSIVE, _DISREGARD):
+    if match.re in (_BOTH_DONE, _PASSIVE, _DISREGARD, _FAULTY, _LATER_VERSION):
         return True
     is_plain = match.re is _ACTIVE and match["done"] is None
     is_general = not match["the"].strip() and _NO_ARTICLE.fullmatch(match["verb"]) is None if is_plain else False

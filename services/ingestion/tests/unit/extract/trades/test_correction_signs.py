@@ -92,3 +92,71 @@ def test_a_plain_copy_and_what_may_happen_take_nothing_back(line: str) -> None:
     for text in list_places(line):
         found = read(text)
         assert (found.doubts, len(found.trades)) == ((), 1)
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "Storno der Wertpapierabrechnung",
+        "CANCELLED Contract note",
+        "Annulation de l'avis d'opéré",
+        "Anulación de la confirmación",
+        "Annullamento della nota informativa",
+        "Geannuleerde transactienota: geannuleerd",
+        "Cancelamento da nota",
+        "Annulleret fondsafregning",
+        "Makulerad avräkningsnota",
+        "Kansellert sluttseddel",
+        "Anulowane potwierdzenie transakcji",
+        "Zrušené potvrzení obchodu",
+        "STORNO potvrzení obchodu",
+    ],
+)
+def test_in_each_language_a_title_says_that_a_trade_is_cancelled(title: str) -> None:
+    trades = [found.trade for found in read(NUMBERED.replace("Wertpapierabrechnung", title)).trades]
+    assert [trade.is_cancellation for trade in trades] == [True]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Korrigierte Wertpapierabrechnung",
+        "Wertpapierabrechnung (neu erstellt)",
+        "CONTRACT NOTE (CORRECTIVE)",
+        "SECOND ISSUE",
+        "Version 2 - reissued following price amendment",
+        "Please shred the note we sent yesterday.",
+        "Wir bitten, die fehlerhafte Abrechnung vom 02.03.2026 zu entschuldigen.",
+        "Bitte tauschen Sie die Abrechnung vom 02.03.2026 gegen diese aus.",
+        "Avis d'opéré rectifié",
+        "Confirmación rectificada",
+        "Nota informativa rettificata",
+        "Gecorrigeerde transactienota",
+        "Nota corrigida",
+        "Rettet fondsafregning",
+        "Rättad avräkningsnota",
+        "Korrigert sluttseddel",
+        "Skorygowane potwierdzenie",
+        "Korekta ceny. Poprzednie potwierdzenie jest nieważne.",
+        "Opravené potvrzení obchodu",
+        "OPRAVA: toto potvrzení nahrazuje předchozí potvrzení, které je neplatné.",
+    ],
+)
+def test_in_each_language_a_title_or_sentence_says_that_a_note_was_corrected(line: str) -> None:
+    made, taken_back = (found.trade for found in read(f"{line}\n{TITLE}\n{REST}").trades)
+    assert (made.is_cancellation, taken_back.is_cancellation) == (False, True)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Re-booked from bargain 77120/A",
+        "Erstatter sluttseddel nr. 881004",
+        "Toto potvrzení nahrazuje potvrzení č. 881004, které je neplatné.",
+        "Ersätter avräkningsnota nr 881004",
+        "Zastępuje potwierdzenie nr 881004",
+    ],
+)
+def test_in_each_language_the_number_of_the_note_that_is_replaced_is_read(line: str) -> None:
+    _, taken_back = (found.trade for found in read(f"{line}\n{TITLE}\n{REST}").trades)
+    assert taken_back.reference in ("881004", "77120/A")

@@ -125,3 +125,8 @@ def test_many_heads_in_a_cell_are_told_from_a_name_at_once() -> None:
     """With a pattern for several words within one for many this took hours."""
     lines = "Security: " + "Place de " * 40 + "EUR 12.50\nISIN DE0008404005"
     assert read_only(NAMELESS.format(lines))["security_name"] is None
+
+
+def test_a_label_of_many_words_for_a_place_is_looked_at_in_a_moment() -> None:
+    """A word that is one of a head, and two of them together, would be tried in each way: minutes."""
+    assert read_only(NAMELESS.format(f"Security: {'Place de ' * 40}x"))["settled_amount"] == "209.95"

@@ -29,17 +29,50 @@ def test_an_abbreviation_of_a_fee_a_tax_a_law_or_a_sentence_is_no_symbol(line: s
 @pytest.mark.parametrize(
     "line",
     [
-        "Security  ROYAL BANK OF CANADA (RYX) - TSX",
-        "Instrument: PKO BP SA (RYX)",
-        "Bitcoin (RYX)  10 units  €20.50  €205.00",
-        "You bought 10 Royal Bank (RYX) at €20.50",
-        "You bought\nRoyal Bank of Canada (RYX)",
+        "Security  ROYAL XYLOPHONE OF CANADA (RYX) - TSX",
+        "Instrument: RYTEX SA (RYX)",
+        "Rythm-Xcoin (RYX)  10 units  €20.50  €205.00",
+        "You bought 10 RoyalYards Xa (RYX) at €20.50",
+        "You bought\nRoyal Yachts of Xativa (RYX)",
         "Company Name (Symbol) ROYAL BANK, Balance 0.00\nN.V.(RYX) Shares purchased 10",
     ],
 )
 def test_a_word_in_brackets_behind_the_name_of_what_was_traded_is_its_symbol(line: str) -> None:
     text = WITHOUT_ISIN.replace("Investment name: Allianz SE", line).replace("You have PURCHASED\n", "")
     assert read_only(text)["ticker"] == "RYX"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Security  Vodafone Group PLC (ORD)",
+        "Security  Vodafone Group PLC (XLON)",
+        "Security  Royal Bank of Canada (TSX)",
+        "Security  World Index (UCITS)",
+        "Security  Realty Income Trust (REIT)",
+        "Security  Alibaba Group (ADS)",
+        "Bought for stocks and shares (ISA) 10 €20.50",
+        "Ticker NONE",
+        "Ticker N/A",
+    ],
+)
+def test_an_exchange_and_a_kind_of_share_or_account_is_no_symbol(line: str) -> None:
+    assert read_only(WITHOUT_ISIN.replace("Investment name: Allianz SE", line))["ticker"] is None
+
+
+@pytest.mark.parametrize(
+    ("line", "symbol"),
+    [
+        ("Ticker LSE: VOD", "VOD"),
+        ("Symbol NASDAQ:AAPL", "AAPL"),
+        ("Ticker XLON:VOD", "VOD"),
+        ("Ticker BRK.B", "BRK.B"),
+        ("Symbol ALV:xetr", "ALV"),
+        ("Symbol ARN.LN", "ARN"),
+    ],
+)
+def test_a_symbol_stands_beside_its_exchange_and_has_the_letter_of_its_class(line: str, symbol: str) -> None:
+    assert read_only(WITHOUT_ISIN + line)["ticker"] == symbol
 
 
 SOLD = """
