@@ -34,11 +34,7 @@ _LINES_TO_ISIN = 2
 _MIN_NUMBERS = 2  # of the row of a trade
 _TYPE_OF = re.compile(r"\b(?:types?|tipo|soort|art|class|clase)\b[^:]{0,12}$", re.IGNORECASE)
 _PLACE = (
-<<<<<<< HEAD
     r"exchange|venues?|market|marknad|marked|markedsplads|b[öo]rse(?:nplatz)?|(?:handels|ausf[üu]hrungs|b[öo]rsen)?platz|handels|b[öo]rsen|ort|der|ausf[üu]hrung|place|of|execution|trading|lieu|ex[ée]cution|bourse|march[ée]"
-=======
-    r"exchange|venues?|market|marknad|marked|markedsplads|b[öo]rse(?:nplatz)?|(?:handels|ausf[üu]hrungs|b[öo]rsen)-?platz|ort|der|ausf[üu]hrung|place|of|execution|trading|lieu|d['’]ex[ée]cution|bourse|march[ée]"
->>>>>>> main
     r"|mercado|lugar|de|ejecuci[óo]n|mercato|sede|di|esecuzione|beurs|markt|plaats|van|uitvoering|local|execu[çc][ãa]o|miejsce|wykonania|rynek|gie[łl]da|trh|burza"
 )
 _HEAD = re.compile(
