@@ -12,7 +12,7 @@ from mailroom_cli.site_api import JSON, SiteAPI, open_site_api, quote_segment
 from mailroom_cli.source_views import MAX_LISTED, find_source_id, join_money, note_limit, print_columns, print_json
 from mailroom_cli.terminal import print_line
 from mailroom_cli.trade_corrections import correct_trades
-from mailroom_common.errors import Rejected
+from mailroom_common.errors import Rejected, Unavailable
 
 app = typer.Typer(name="documents", no_args_is_help=True, help="Documents, and what people decide about them.")
 
@@ -213,7 +213,7 @@ def upload_documents(
     """Upload files, each as a document. Exit code 1 when one of them was refused; the others are uploaded."""
     refused = 0
     with open_site_api() as api:
-        for file in files:
+        for number, file in enumerate(files, start=1):
             # Bytes that are no UTF-8 are legal in a file's name, and nothing that a URL or a database can hold.
             query = {"profile": profile, "filename": os.fsencode(file.name).decode(errors="replace")}
             try:
@@ -222,6 +222,12 @@ def upload_documents(
                 # That one file is no document says nothing of the others.
                 refused += 1
                 print_line(f"mailroom: {file}: {error}", err=True)
+            except Unavailable as error:
+                rest = len(files) - number
+                raise Unavailable(
+                    f"{file}: {error} It may have been stored, and is no second document when it is sent again. Not"
+                    f" sent yet: {rest} of {len(files)} files; those that went in are named above."
+                ) from error
             else:
                 print_line(f"{document['id']}  {document['status']}  {file}")
     if refused:

@@ -144,6 +144,9 @@ def link_order(
         raise typer.BadParameter("an ORDER is needed, or --by-rules")
     with open_site_api() as api:
         trade = api.post_decision(f"/trades/{quote_segment(trade_id)}", "order", {"order_id": order_id}, version)
+    if by_rules:
+        print_line(f"the decision is withdrawn, and the rules look for the order; version {trade['version']}")
+        return
     print_line(f"{trade['order_match']}, version {trade['version']}")
 
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -13,7 +13,13 @@ from mailroom_cli.kafka_access import list_partitions, load_schemas, open_consum
 from mailroom_cli.options import AsJSON, DocSources, DryRun, FromOffset, Partition, Rate, Since, Tenant, ToOffset, Until
 from mailroom_cli.pacing import Pacer, Progress
 from mailroom_cli.record_ranges import RecordSelection, find_ranges
-from mailroom_cli.replay_documents import DocumentSelection, count_documents, replay_documents
+from mailroom_cli.replay_documents import (
+    DocumentSelection,
+    FinalStatus,
+    count_documents,
+    replay_documents,
+    require_known_reader,
+)
 from mailroom_cli.replay_mail_events import MailEventsReplay, ReplayedMailEvents
 from mailroom_cli.replay_mailboxes import MailboxReplay, describe_mailboxes, relist_mailboxes
 from mailroom_cli.replay_positions import ReplayPositions, compute_digest, replay_group
@@ -27,11 +33,10 @@ from mailroom_cli.replay_topics import (
     count_records,
     replay_records,
 )
-from mailroom_cli.site_api import load_kafka_settings, open_site_api
+from mailroom_cli.site_api import SiteAPI, load_kafka_settings, open_site_api
 from mailroom_cli.source_views import find_source_id
 from mailroom_cli.terminal import print_line
 from mailroom_common.errors import Rejected
-from mailroom_common.events import ResultStatus
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.directory import DocSourceDirectory
 from mailroom_common.kafka.headers import REPLAY_ID_PATTERN
@@ -44,6 +49,10 @@ app = typer.Typer(
     help="Backfills: sync, list or read again. Nothing is filed twice. docs/replay.md says which one to take.",
 )
 
+OneSource = Annotated[
+    str | None,
+    typer.Option("--doc-source", help="Only of this one: its id, the beginning of one, or the mailbox's address."),
+]
 ReplayId = Annotated[
     str | None,
     typer.Option("--replay-id", help="Names the replay; the same name goes on where it ended. Default: a new one."),
@@ -152,21 +161,23 @@ def replay_mailbox(
 
 _DOCUMENT_EXAMPLES = """Examples:
 
-  mailroom replay documents --reader layout/1 --dry-run
+  mailroom replay documents --reader layout-rules/3 --dry-run
 
   mailroom replay documents --status needs_review --reason no_text_layer
 
-  mailroom replay documents --except-reader layout/2 --doc-source 5d1cbe51-… --rate 5
+  mailroom replay documents --except-reader layout-rules/4 --doc-source ap@company.example --rate 5
 """
 
 
 @app.command("documents", epilog=_DOCUMENT_EXAMPLES)
 def replay_documents_command(
-    status: Annotated[ResultStatus | None, typer.Option("--status", help="Only in this final status.")] = None,
+    status: Annotated[FinalStatus | None, typer.Option("--status", help="Only in this final status.")] = None,
     reason: Annotated[str | None, typer.Option("--reason", help="Only with this skip or review reason.")] = None,
-    reader: Annotated[str | None, typer.Option("--reader", help="Only read by this reader and version.")] = None,
+    reader: Annotated[
+        str | None, typer.Option("--reader", help="Only read by this reader, as `documents show` has it.")
+    ] = None,
     except_reader: Annotated[str | None, typer.Option("--except-reader", help="Only not read by this one.")] = None,
-    doc_source: Annotated[str | None, typer.Option("--doc-source", help="Only of this doc source.")] = None,
+    doc_source: OneSource = None,
     since: Since = None,
     until: Until = None,
     everything: Annotated[bool, typer.Option("--all", help="All documents of the tenant.")] = False,
@@ -179,7 +190,7 @@ def replay_documents_command(
 
     Calls the API: MAILROOM_API_URL (default MAILROOM_PUBLIC_URL) and MAILROOM_API_KEY, of the role operator.
     """
-    selection = DocumentSelection(
+    asked_for = DocumentSelection(
         status=status,
         reason=reason,
         reader=reader,
@@ -188,13 +199,17 @@ def replay_documents_command(
         created_since=since,
         created_before=until,
     )
-    if selection.is_empty and not everything:
+    if asked_for.is_empty and not everything:
         raise typer.BadParameter("say which: --status, --reason, --reader, --since, …; or --all")
     name = _check_id(replay_id)
 
     async def work() -> dict[str, Any]:
         with open_site_api() as api:
+            selection = replace(asked_for, doc_source_id=_find_source_id(api, doc_source))
             matching = count_documents(api, selection, name)
+            # A replay that goes on may have had all of them read by a newer one.
+            if reader is not None and replay_id is None and not matching:
+                require_known_reader(api, reader, _check_id(None))
             if dry_run:
                 return {"replay_id": name, "matching": matching, "requested": 0}
             _announce(name)
@@ -214,7 +229,7 @@ _MAIL_EVENT_EXAMPLES = """Examples:
 
   mailroom replay mail-events --since 30d --dry-run
 
-  mailroom replay mail-events --since 2026-11-01 --until 2026-11-08 --doc-source 5d1cbe51-… --rate 200
+  mailroom replay mail-events --since 2026-11-01 --until 2026-11-08 --doc-source ap@company.example --rate 200
 """
 
 
@@ -223,7 +238,7 @@ def replay_mail_events(
     since: Since = None,
     until: Until = None,
     everything: Annotated[bool, typer.Option("--all", help="All that sync-engine still has.")] = False,
-    doc_source: Annotated[str | None, typer.Option("--doc-source", help="Only of this doc source.")] = None,
+    doc_source: OneSource = None,
     rate: Rate = 50,
     replay_id: ReplayId = None,
     dry_run: DryRun = False,
@@ -234,14 +249,15 @@ def replay_mail_events(
     Of the key's tenant, by the time at which they were recorded. Calls the API: MAILROOM_API_URL (default
     MAILROOM_PUBLIC_URL) and MAILROOM_API_KEY, of the role viewer. Writes `mail-events`.
     """
-    selection = ReplayedMailEvents(doc_source_id=doc_source, since=since, until=until)
-    if selection.is_empty and not everything:
+    asked_for = ReplayedMailEvents(doc_source_id=doc_source, since=since, until=until)
+    if asked_for.is_empty and not everything:
         raise typer.BadParameter("say which: --since, --until, --doc-source; or --all")
     name = _check_id(replay_id)
     settings = load_kafka_settings()
 
     async def work() -> int:
         with open_site_api() as api:
+            selection = replace(asked_for, doc_source_id=_find_source_id(api, doc_source))
             replay = MailEventsReplay(settings, api, selection, name, datetime.now(UTC))
             if dry_run:
                 return await replay.count_events()
@@ -270,6 +286,10 @@ def _select(
     if is_narrowed == everything:
         raise typer.BadParameter("say which records: either --since, --until, --partition with offsets, or --all")
     return RecordSelection(since=since, until=until, partition=partition, from_offset=from_offset, to_offset=to_offset)
+
+
+def _find_source_id(api: SiteAPI, name: str | None) -> str | None:
+    return None if name is None else find_source_id(api, name)
 
 
 def _check_id(replay_id: str | None) -> str:

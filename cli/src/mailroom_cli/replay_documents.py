@@ -2,13 +2,24 @@
 
 from dataclasses import dataclass, fields
 from datetime import datetime
+from enum import StrEnum
 from typing import Any
 
 from mailroom_cli.pacing import Pacer, Progress
 from mailroom_cli.site_api import SiteAPI
+from mailroom_common.errors import Rejected
 
 _PATH = "/documents/reprocess"
 _MAX_PAGE = 50
+
+
+class FinalStatus(StrEnum):
+    """What waits to be read is not asked for again."""
+
+    COMPLETED = "completed"  # read, complete and consistent
+    NEEDS_REVIEW = "needs_review"  # a person has to look
+    SKIPPED = "skipped"  # nothing for its doc source
+    FAILED = "failed"  # given up after all attempts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +52,18 @@ def count_documents(api: SiteAPI, selection: DocumentSelection, replay_id: str) 
     body = {**selection.build_body(), "replay_id": replay_id, "dry_run": True}
     answer = api.call("POST", _PATH, body=body)
     return int(answer["matching"])
+
+
+def require_known_reader(api: SiteAPI, reader: str, replay_id: str) -> None:
+    """
+    Raises:
+        Rejected: it read no document.
+    """
+    body = {"reader": reader, "replay_id": replay_id, "dry_run": True}
+    if not api.call("POST", _PATH, body=body)["matching"]:
+        raise Rejected(
+            f"no document is read by {reader}: `mailroom documents show` has a document's `reader`, as layout-rules/4"
+        )
 
 
 async def replay_documents(

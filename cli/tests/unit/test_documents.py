@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from mailroom_cli import documents
 from mailroom_cli.__main__ import app
-from mailroom_common.errors import Rejected
+from mailroom_common.errors import Rejected, Unavailable
 
 ID = "6b2b7a0e-8a53-5a0e-8a58-3b1c8a7f2d10"
 DOCUMENT = {
@@ -29,6 +29,8 @@ DOCUMENT = {
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[httpx.Request]:
     def answer(request: httpx.Request) -> httpx.Response:
+        if request.content == b"down":
+            return httpx.Response(503, json={"title": "The blob store is away"})
         if request.content == b"text":
             return httpx.Response(415, json={"title": "This is nothing that Mailroom reads"})
         if request.url.path == "/documents/export":
@@ -150,6 +152,17 @@ def test_a_refused_file_is_named_and_the_others_are_uploaded(calls: list[httpx.R
     assert f"{files[0]}: POST /documents answers 415" in result.stderr
     assert calls[-1].url.params["filename"] == "caf\ufffd.pdf"
     assert f"{ID}  needs_review  {tmp_path}/caf\\udce9.pdf" in result.stdout
+
+
+def test_an_upload_that_is_cut_off_names_the_file_and_what_went_in(calls: list[httpx.Request], tmp_path: Path) -> None:
+    files = [tmp_path / name for name in ("a.pdf", "b.pdf", "c.pdf")]
+    for file, content in zip(files, (b"%PDF-", b"down", b"%PDF-"), strict=True):
+        file.write_bytes(content)
+    result = run("upload", *map(str, files))
+    assert isinstance(result.exception, Unavailable)
+    assert str(result.exception).startswith(f"{files[1]}: POST /documents answers 503")
+    assert "Not sent yet: 1 of 3 files" in str(result.exception)
+    assert f"{ID}  needs_review  {files[0]}" in result.stdout
 
 
 def test_a_file_that_cannot_be_read_is_named_and_the_others_are_uploaded(

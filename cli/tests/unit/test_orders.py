@@ -93,7 +93,8 @@ def test_a_person_links_a_trade_or_leaves_it_to_the_rules(calls: list[httpx.Requ
     assert run("link", TRADE_ID, ORDER_ID).exit_code == 0
     assert (calls[-1].url.path, calls[-1].headers["if-match"]) == (f"/trades/{TRADE_ID}/order", '"4"')
     assert json.loads(calls[-1].content) == {"order_id": ORDER_ID}
-    run("link", TRADE_ID, "--by-rules", "--version", "2")
+    withdrawn = run("link", TRADE_ID, "--by-rules", "--version", "2")
+    assert withdrawn.stdout.startswith("the decision is withdrawn, and the rules look for the order; version ")
     assert (json.loads(calls[-1].content), calls[-1].headers["if-match"]) == ({"order_id": None}, '"2"')
     assert run("link", TRADE_ID).exit_code != 0
 

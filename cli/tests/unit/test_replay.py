@@ -9,6 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from mailroom_cli.__main__ import app
+from mailroom_cli.replay_documents import FinalStatus
+from mailroom_common.events import ResultStatus
 
 ENVIRONMENT = {"MAILROOM_API_URL": "http://127.0.0.1:1", "MAILROOM_API_KEY": "key-of-acme"}
 SOURCE = {
@@ -86,12 +88,12 @@ def run(*words: str, **environment: str) -> Any:
 
 
 def test_documents_are_counted_and_then_read_again_page_by_page(api: FakeAPI) -> None:
-    counted = run("replay", "documents", "--reader", "layout/1", "--dry-run", "--json")
+    counted = run("replay", "documents", "--reader", "layout-rules/3", "--dry-run", "--json")
     assert json.loads(counted.stdout)["matching"] == 120
     assert not any(api.documents.values())
-    done = run("replay", "documents", "--reader", "layout/1", "--rate", "0", "--json")
+    done = run("replay", "documents", "--reader", "layout-rules/3", "--rate", "0", "--json")
     assert json.loads(done.stdout)["requested"] == 120
-    assert {body["reader"] for _, _, body in api.calls} == {"layout/1"}
+    assert {body["reader"] for _, _, body in api.calls} == {"layout-rules/3"}
 
 
 def test_a_replay_of_documents_that_was_cut_off_asks_for_the_rest_only(api: FakeAPI) -> None:
@@ -101,6 +103,27 @@ def test_a_replay_of_documents_that_was_cut_off_asks_for_the_rest_only(api: Fake
     api.fail_after = None
     assert json.loads(run(*words).stdout)["requested"] == 70
     assert json.loads(run(*words).stdout)["requested"] == 0
+
+
+@pytest.mark.parametrize("name", ["ap@acme.example", "s1"])
+def test_documents_of_a_source_are_named_by_its_address_or_the_beginning_of_its_id(api: FakeAPI, name: str) -> None:
+    run("replay", "documents", "--doc-source", name, "--dry-run")
+    assert api.calls[-1][2]["doc_source_id"] == "s1"
+
+
+def test_a_source_that_there_is_not_and_a_reader_that_read_nothing_are_refused(api: FakeAPI) -> None:
+    unknown = run("replay", "documents", "--doc-source", "nosuch", "--dry-run")
+    assert str(unknown.exception) == "no doc source is named nosuch; there are: ap@acme.example"
+    assert {method for method, _, _ in api.calls} == {"GET"}
+    api.documents.clear()
+    reader = run("replay", "documents", "--reader", "layout/1", "--dry-run")
+    assert str(reader.exception).startswith("no document is read by layout/1")
+    assert run("replay", "documents", "--reader", "layout-rules/3", "--replay-id", "r1", "--dry-run").exit_code == 0
+
+
+def test_what_is_not_read_yet_is_no_status_of_a_replay(api: FakeAPI) -> None:
+    assert {status.value for status in FinalStatus} == {*ResultStatus} - {"pending", "processing"}
+    assert run("replay", "documents", "--status", "pending", "--dry-run").exit_code == 2
 
 
 def test_a_mailbox_is_listed_again_and_waited_for(api: FakeAPI) -> None:

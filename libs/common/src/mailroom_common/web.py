@@ -54,6 +54,7 @@ _WANTED = {
     "date_parsing": _DATE_WANTED,
     "datetime_parsing": _TIME_WANTED,
     "datetime_from_date_parsing": _TIME_WANTED,
+    "timezone_aware": "a time with its zone is needed, as 2026-12-27T09:30:00Z",
     "bool_parsing": "true or false is needed",
     "decimal_parsing": _NUMBER_WANTED,
     "decimal_type": _NUMBER_WANTED,

@@ -15,6 +15,7 @@ import httpx
 import pytest
 from fastapi import FastAPI, Query
 from fastapi.responses import StreamingResponse
+from pydantic import AwareDatetime
 from structlog.testing import capture_logs
 
 from mailroom_common import http_limits
@@ -65,6 +66,7 @@ def _app(process: Process) -> FastAPI:
     async def kinds(
         day: date | None = None,
         at: datetime | None = None,
+        zoned: AwareDatetime | None = None,
         amount: Decimal | None = None,
         currency: Annotated[str | None, Query(pattern="^[A-Z]{3}$")] = None,
         code: Annotated[str | None, Query(pattern="^[a-z]$")] = None,
@@ -212,6 +214,7 @@ async def test_malformed_id_is_400_and_names_the_parameter(client: httpx.AsyncCl
         ("day", "2026-13-45", "a date is needed, as 2026-12-27"),
         ("day", "2026-12-27T09:30:00Z", "a date is needed, as 2026-12-27"),
         ("at", "27.12.2026", "a time is needed, as 2026-12-27T09:30:00Z"),
+        ("zoned", "2026-12-27", "a time with its zone is needed, as 2026-12-27T09:30:00Z"),
         ("amount", "1.234,56", "a number is needed, as 1234.56"),
         ("currency", "eur", "a currency is needed, as EUR"),
         ("code", "1", "String should match pattern '^[a-z]$'"),

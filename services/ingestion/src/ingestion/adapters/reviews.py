@@ -17,7 +17,7 @@ from ingestion.adapters.supplier_accounts import check_supplier_account, lock_su
 from ingestion.adapters.templates import apply_decision_to_templates
 from ingestion.adapters.trade_ledger import record_trades
 from ingestion.domain.archive import is_archived
-from ingestion.domain.review import Decision, HistoryKind, Review, ReviewRefused, decide, is_reviewable
+from ingestion.domain.review import Decision, HistoryKind, Review, ReviewRefused, changes_nothing, decide, is_reviewable
 from ingestion.domain.views import build_history_view, build_reread_view
 from ingestion.ports.reviews import StaleVersion
 from mailroom_common.events import Profile, ResultStatus
@@ -72,6 +72,8 @@ class PgReviews:
                 raise StaleVersion(current["result_number"])
             if not is_reviewable(ResultStatus(current["status"])):
                 raise ReviewRefused("It is not read yet.")
+            if changes_nothing(review, read_outcome(current)):
+                return True
             await keep_current_version(conn, document_id)
             decision = await _check_account(conn, current, await _decide(conn, current, review))
             decided = await _write_decision(conn, document_id, decision)
@@ -120,7 +122,10 @@ def _is_archived_now(current: Any, decided: Any) -> bool:
 
 async def _decide(conn: DatabaseSession, current: Any, review: Review) -> Decision:
     reading = await find_newest_reading(conn, current["document_id"])
-    read = {} if reading is None else {**(reading.extraction or {}), "document_type": reading.document_type}
+    read = {}
+    if reading is not None:
+        beside = {"document_type": reading.document_type, "review_reason": reading.reason}
+        read = {**(reading.extraction or {}), **beside}
     return decide(review, read_outcome(current), profile=Profile(current["profile"]), read=read)
 
 

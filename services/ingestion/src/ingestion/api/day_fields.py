@@ -8,6 +8,7 @@ from pydantic import AfterValidator
 _FIRST_DAY = date(1970, 1, 1)
 # A paper is dated a little ahead at most; more than that is a wrong digit.
 _YEARS_AHEAD = 5
+_LONGEST_AHEAD = timedelta(days=366)
 
 
 def _require_day_of_paper(day: date) -> date:
@@ -25,5 +26,14 @@ def _require_past_day(day: date) -> date:
     return day
 
 
+def _require_day_of_issue(day: date) -> date:
+    # Nobody dates an invoice a year ahead; a day on which it is due may be.
+    last = datetime.now(UTC).date() + _LONGEST_AHEAD
+    if not _FIRST_DAY <= day <= last:
+        raise ValueError(f"a day from {_FIRST_DAY} to {last} is needed: an invoice is not dated a year ahead")
+    return day
+
+
 PaperDay = Annotated[date, AfterValidator(_require_day_of_paper)]
+IssueDay = Annotated[date, AfterValidator(_require_day_of_issue)]
 PastDay = Annotated[date, AfterValidator(_require_past_day)]

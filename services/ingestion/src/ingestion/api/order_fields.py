@@ -8,6 +8,7 @@ from typing import Annotated
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from ingestion.api.currency_fields import TradeCurrencyCode
+from ingestion.api.day_fields import PaperDay
 from ingestion.api.trade_fields import ISIN, SecurityCode
 from ingestion.domain.pending_order import OrderTerms
 from ingestion.domain.trade import Direction
@@ -52,7 +53,7 @@ class NewOrderRequest(BaseModel):
     external_id: OrderText
     direction: Direction
     quantity: OrderNumber
-    ordered_on: OrderDay
+    ordered_on: PaperDay
     valid_until: OrderDay | None = None
     isin: ISIN | None = None
     wkn: SecurityCode | None = None

@@ -11,6 +11,7 @@ from starlette.requests import ClientDisconnect
 from ingestion.api.cursors import build_list_page, decode_cursor
 from ingestion.api.order_fields import NewOrderRequest, parse_row
 from ingestion.api.trade_examples import ORDER_EXAMPLE, ORDERS_EXAMPLE, STORED_EXAMPLE, TRADE_EXAMPLE
+from ingestion.api.trade_fields import ISINFilter
 from ingestion.api.versions import answer_refused_decision, parse_version
 from ingestion.domain.order_csv import OrderCSVReader
 from ingestion.domain.pending_order import OrderState, OrderTerms
@@ -92,11 +93,11 @@ def build_orders_router(orders: PendingOrders, ledger: TradeLedger, keys: APIKey
         caller: viewer,
         state: OrderState | None = None,
         external_id: Annotated[str | None, Query(min_length=1, max_length=100)] = None,
-        isin: Annotated[str | None, Query(pattern="^[A-Za-z0-9]{12}$")] = None,
+        isin: ISINFilter | None = None,
         limit: Annotated[int, Query(ge=1, le=1000)] = 100,
         cursor: str | None = None,
     ) -> ListPage[dict[str, Any]]:
-        wanted = OrderFilter(state=state, external_id=external_id, isin=None if isin is None else isin.upper())
+        wanted = OrderFilter(state=state, external_id=external_id, isin=isin)
         before = decode_cursor(cursor)
         items, following = await orders.list_orders(caller.tenant_id, wanted, before=before, limit=limit)
         return build_list_page(items, following)

@@ -24,6 +24,8 @@ def require_isin(text: str) -> str:
     return capitals
 
 
+# A list that is asked for by an ISIN which cannot be one is empty, as if nobody traded it.
+ISINFilter = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]{12}$"), AfterValidator(require_isin)]
 ISIN = Annotated[str, StringConstraints(max_length=20), AfterValidator(require_isin)]
 TradeText = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 SecurityCode = Annotated[

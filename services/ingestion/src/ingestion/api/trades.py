@@ -14,6 +14,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, StringConstraints
 from ingestion.api.cursors import build_list_page, decode_cursor
 from ingestion.api.export_streams import EXPORT_RESPONSES, FormatParameter, Page, answer_with_export, stream_pages
 from ingestion.api.trade_examples import TRADE_EXAMPLE, TRADES_EXAMPLE
+from ingestion.api.trade_fields import ISINFilter
 from ingestion.api.versions import answer_refused_decision, parse_version
 from ingestion.domain.export import ExportFormat
 from ingestion.domain.order_matching import OrderMatch
@@ -68,12 +69,15 @@ def read_trade_filter(
     document_id: Annotated[UUID | None, Query(description="Only of this document.")] = None,
     doc_source_id: DocSourceFilter = None,
     state: TradeState | None = None,
-    isin: Annotated[str | None, Query(pattern="^[A-Za-z0-9]{12}$")] = None,
+    isin: ISINFilter | None = None,
     traded_from: date | None = None,
     traded_to: date | None = None,
     changed_since: Annotated[
         AwareDatetime | None,
-        Query(description="Only what changed since then: give the greatest `updated_at` that you know."),
+        Query(
+            description="Only what changed since then: give the greatest `updated_at` that you know.",
+            examples=["2026-11-30T00:00:00Z"],
+        ),
     ] = None,
     order_match: Annotated[
         OrderMatch | None, Query(description="Of trades that count: what is known of their order.")
@@ -116,7 +120,11 @@ def build_trades_router(ledger: TradeLedger, keys: APIKeys) -> APIRouter:
         try:
             items, following = await ledger.list_trades(caller.tenant_id, wanted, before=before, limit=limit)
         except ForeignCursor:
-            raise HTTPProblem(422, "The cursor is of a list with other filters: begin with its first page") from None
+            raise HTTPProblem(
+                422,
+                "The cursor is of a list with other filters",
+                "Leave it out for the first page, and pass `next_cursor` of each page with the same filters.",
+            ) from None
         return build_list_page(items, following)
 
     @router.get("/trades/{trade_id}", summary="One trade with all statements of it", responses=TRADE_EXAMPLE)

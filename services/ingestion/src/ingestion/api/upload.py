@@ -1,6 +1,6 @@
 """`POST /documents`: a document uploaded by hand, which goes the way of an attachment of a mail."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from uuid import uuid4
 
 from fastapi import APIRouter, Depends, Query, Request, Response
@@ -10,7 +10,7 @@ from ingestion.api.documents import not_found
 from ingestion.api.examples import UPLOAD_EXAMPLE
 from ingestion.api.form_file import MAX_FORM_BYTES, BadForm, FormFile, find_boundary, read_form_file
 from ingestion.domain.upload import MAX_UPLOAD_BYTES, NewUpload
-from ingestion.handlers.upload_document import DocumentUploader, UnknownContent, UploadTooLarge
+from ingestion.handlers.upload_document import DocumentUploader, EmptyUpload, UnknownContent, UploadTooLarge
 from ingestion.ports.documents import DocumentCatalog
 from mailroom_common.api_requests import refuse_unknown_parameters
 from mailroom_common.auth import APIKeys, Caller, Role, require_role
@@ -57,11 +57,9 @@ def build_upload_router(uploader: DocumentUploader, catalog: DocumentCatalog, ke
         request: Request,
         response: Response,
         caller: operator,
-        profile: Profile = Profile.INVOICE,
+        profile: Literal[Profile.INVOICE, Profile.CONTRACT_NOTE] = Profile.INVOICE,
         filename: Annotated[str | None, Query(min_length=1, max_length=_MAX_NAME)] = None,
     ) -> dict[str, Any]:
-        if profile is Profile.OBSERVATION:
-            raise HTTPProblem(422, "There are no documents of this profile", "Upload for invoice or contract_note.")
         try:
             file = await _open_file(request)
             upload = NewUpload(
@@ -76,6 +74,8 @@ def build_upload_router(uploader: DocumentUploader, catalog: DocumentCatalog, ke
             raise HTTPProblem(400, "The form cannot be read", f"As a form with one file {error}.") from error
         except UnknownContent as error:
             raise HTTPProblem(415, "This is nothing that Mailroom reads", "Send a PDF, PNG, JPEG or TIFF.") from error
+        except EmptyUpload as error:
+            raise HTTPProblem(415, "The file is empty", "It has no bytes: send a PDF, PNG, JPEG or TIFF.") from error
         except UploadTooLarge as error:
             raise HTTPProblem(413, "The body is too large", "A document has at most 25 MB.") from error
         except ClientDisconnect as error:

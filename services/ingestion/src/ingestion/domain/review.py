@@ -7,10 +7,11 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
+from ingestion.domain.currencies import LAST_YEARS
 from ingestion.domain.document import FINAL_STATUSES, DocumentOutcome
 from ingestion.domain.invoice import INVOICE, Invoice
 from ingestion.domain.layout_template import TEMPLATE_EVIDENCE
-from ingestion.domain.reasons import DocumentSkipReason, ReviewReason
+from ingestion.domain.reasons import DocumentSkipReason, Reason, ReviewReason
 from ingestion.domain.routing import Extraction, route_extraction
 from ingestion.domain.supplier_accounts import KNOWN_IBANS
 from ingestion.domain.trade import CONTRACT_NOTE, TRADE_DOCUMENT_TYPES
@@ -107,8 +108,18 @@ def is_reviewable(status: ResultStatus) -> bool:
     return status in FINAL_STATUSES
 
 
+def changes_nothing(review: Review, current: DocumentOutcome) -> bool:
+    """Whether a document is rejected that is, without a word beside it."""
+    is_rejected = current.reason is DocumentSkipReason.REJECTED
+    return review.action is ReviewAction.REJECT and is_rejected and review.comment is None
+
+
 def _confirm(current: DocumentOutcome) -> DocumentOutcome:
     """A person may say that a document is complete which lacks a field; not what is in one that nobody read."""
+    if current.reason is DocumentSkipReason.REJECTED:
+        raise ReviewRefused(
+            "It was rejected: correct it where it is right after all, with the value that a field has if none is wrong."
+        )
     if current.status is ResultStatus.SKIPPED:
         return current
     if current.extraction is None:
@@ -128,30 +139,38 @@ def _correct(review: Review, current: DocumentOutcome, profile: Profile, read: M
         has_slip = has_slip_of_hand(given["trades"], [trade for fields in accepted for trade in _list_trades(fields)])
     else:
         given, changes = _correct_invoice(review, former, read)
-        has_slip = _has_slip_in_amount_due(given, accepted)
+        types = [read.get("document_type"), current.document_type][: len(accepted)]
+        totals = [_list_totals(fields, kind) for fields, kind in zip(accepted, types, strict=True)]
+        has_slip = _has_slip_in_amount_due(given, accepted) or _has_slip_in_sign(given, document_type, totals)
     if document_type != current.document_type:
         changes.append(FieldChange("document_type", read.get("document_type"), current.document_type, document_type))
-    if not changes:
+    # Who corrects what was rejected takes it up again, if only with a value that it has.
+    is_rejected = current.reason is DocumentSkipReason.REJECTED
+    if not changes and not is_rejected:
         raise ReviewRefused("The document says this already: confirm it where that is what you mean.")
     reader = current.reader or _NO_READER
     slip = ReviewReason.TOTALS_DO_NOT_ADD_UP if has_slip else None
     extraction = Extraction(document_type, given, current.confidence or 0.0, reader, review_reason=slip)
-    routed = route_extraction(_keep_account_doubt(extraction, review, current))
+    # Rejecting put its own reason in place of the reader's.
+    doubt = read.get("review_reason") if is_rejected else current.reason
+    routed = route_extraction(_keep_account_doubt(extraction, review, current, doubt))
     outcome = replace(routed, confidence=current.confidence, archive_path=current.archive_path)
     return Decision(HistoryKind.CORRECTED, outcome, tuple(changes))
 
 
-def _keep_account_doubt(extraction: Extraction, review: Review, current: DocumentOutcome) -> Extraction:
+def _keep_account_doubt(
+    extraction: Extraction, review: Review, current: DocumentOutcome, doubt: Reason | None
+) -> Extraction:
     """Who corrects another field has not said that the account is right, which somebody may have put where no person
     sees it: that is said by naming it, or by confirming."""
     if "iban" in review.fields or extraction.fields.get("iban") is None:
         return extraction
     on_page = (current.extraction or {}).get("page_values") or {}
-    if current.reason is ReviewReason.PAGE_AND_XML_DISAGREE and "iban" in on_page:
+    if doubt is ReviewReason.PAGE_AND_XML_DISAGREE and "iban" in on_page:
         fields = {**extraction.fields, "page_values": {"iban": on_page["iban"]}}
         return replace(extraction, fields=fields, doubts=("iban",))
-    if isinstance(current.reason, ReviewReason) and current.reason in _DOUBTS_OF_ACCOUNT:
-        return replace(extraction, review_reason=current.reason)
+    if isinstance(doubt, ReviewReason) and doubt in _DOUBTS_OF_ACCOUNT:
+        return replace(extraction, review_reason=doubt)
     return extraction
 
 
@@ -178,6 +197,7 @@ def _correct_invoice(
 ) -> tuple[dict[str, Any], list[FieldChange]]:
     invoice = Invoice.from_json({**Invoice().to_json(), **former, **review.fields})
     _require_order_of_days(invoice, review)
+    _require_currency_of_its_day(invoice, review)
     given = invoice.to_json()
     changes = [
         FieldChange(name, read.get(name), former.get(name), given[name])
@@ -200,6 +220,35 @@ def _require_order_of_days(invoice: Invoice, review: Review) -> None:
             f"The due date {due} is before the issue date {issued}, or over five years after it: give the one that is"
             " wrong, or an empty due_date where the paper says so."
         )
+
+
+def _require_currency_of_its_day(invoice: Invoice, review: Review) -> None:
+    """
+    Raises:
+        ReviewRefused: a currency or a day was given, and nobody was paid in that currency any more.
+    """
+    issued, last_year = invoice.issue_date, LAST_YEARS.get(invoice.currency or "")
+    if issued is None or last_year is None or not {"issue_date", "currency"} & review.fields.keys():
+        return
+    if issued.year > last_year:
+        raise ReviewRefused(
+            f"{invoice.currency} was replaced by {last_year}, and the issue date is {issued}: give the one that is"
+            " wrong."
+        )
+
+
+def _has_slip_in_sign(given: Mapping[str, Any], document_type: str, accepted: Sequence[tuple[Any, ...]]) -> bool:
+    """Whether an invoice asks for nothing or for less, or its net total for the contrary of its gross total, by amounts
+    that were neither read nor completed so."""
+    invoice = Invoice.from_json(given)
+    if invoice.total_gross is None or _list_totals(given, document_type) in accepted:
+        return False
+    asks_for_nothing = document_type == INVOICE and invoice.total_gross <= 0
+    return asks_for_nothing or (invoice.total_net is not None and invoice.total_net * invoice.total_gross < 0)
+
+
+def _list_totals(fields: Mapping[str, Any], document_type: str | None) -> tuple[Any, ...]:
+    return document_type, fields.get("total_gross"), fields.get("total_net")
 
 
 def _has_slip_in_amount_due(given: Mapping[str, Any], accepted: Sequence[Mapping[str, Any]]) -> bool:

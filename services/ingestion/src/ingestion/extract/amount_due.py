@@ -22,6 +22,7 @@ from ingestion.extract.payment_evidence import (
 from ingestion.extract.sum_rows import CENT, list_sum_rows
 from ingestion.extract.unconfirmed_total import list_deductions
 
+_MAX_CALLED = 12  # due: for each of them the page is read again
 _MAX_DEDUCTIONS = 6
 _MAX_CHANGES = 10  # each with each other: 1,024 sums
 _MAX_ROWS = 60  # below a total
@@ -50,14 +51,15 @@ def choose_due(
     page: Sequence[TextLine], called: Sequence[Decimal], gross: Decimal | None, issued: IssueDay = UNKNOWN_DAY
 ) -> Decimal | None:
     """The only amount that is called so, else the one that deductions lead to from the total."""
-    due = [amount for amount in called if not _is_for_others(page, amount, gross)]
+    due = [amount for amount in called[:_MAX_CALLED] if not _is_for_others(page, amount, gross)]
     if gross is None:
         return due[0] if len(due) == 1 else None
     if (rest := _find_rest(page, gross, issued)) is not None and (not due or due == [gross] or rest in due):
         return rest  # a label may call the whole so, above what was paid of it
     if len(due) == 1 and gross < 0 and due[0] == -gross:
         return gross  # what is given back is written without a sign at its end
-    fitting = [amount for amount in due if _is_explained(page, gross, amount, issued)]
+    sums = _add_up_changes(page, issued) if any(amount != gross for amount in due) else {Decimal(0)}
+    fitting = [amount for amount in due if gross - amount in sums or (amount == 0 and _is_paid_in_full(page))]
     return fitting[0] if len(fitting) == 1 else None
 
 
@@ -70,16 +72,17 @@ def may_plan_payments(page: Sequence[TextLine], due: Decimal, issued: IssueDay) 
     return False
 
 
-def _is_explained(page: Sequence[TextLine], gross: Decimal, amount: Decimal, issued: IssueDay) -> bool:
-    """Whether what is taken off and added makes of the total what is due."""
-    if amount == 0 and any(map(_says_paid_in_full, page)):
-        return True
+def _add_up_changes(page: Sequence[TextLine], issued: IssueDay) -> set[Decimal]:
+    """What is taken off and added: each alone, and some or all of them together."""
     changes = _list_taken(page, issued)[:_MAX_DEDUCTIONS]
     changes += [-added for label in _ADDED for added in list_labelled_ends(page, label)]
     changes += [sign * coins for coins in list_labelled_ends(page, change_labels.ROUNDING)[:1] for sign in (1, -1)]
     changes = changes[:_MAX_CHANGES]
-    sums = {sum(some, Decimal(0)) for size in range(len(changes) + 1) for some in combinations(changes, size)}
-    return gross - amount in sums
+    return {sum(some, Decimal(0)) for size in range(len(changes) + 1) for some in combinations(changes, size)}
+
+
+def _is_paid_in_full(page: Sequence[TextLine]) -> bool:
+    return any(map(_says_paid_in_full, page))
 
 
 def _says_paid_in_full(line: TextLine) -> bool:
@@ -170,8 +173,11 @@ def _find_rest(page: Sequence[TextLine], gross: Decimal, issued: IssueDay) -> De
             rest, last = rest - abs(amounts[0]), index
     if last is None or rest < 0:
         return None
-    printed = any(index > last and rest in list_row_amounts(line) for index, line in below)
-    return rest if printed else None
+    # Called due, or the end of all: `Consommation 1 000,00` prints the same by chance.
+    end = max(index for index, line in below if list_row_amounts(line))
+    printed = [line for index, line in below if index > last and rest in list_row_amounts(line)]
+    called = any(labels.AMOUNT_DUE.search(line.text) for line in printed)
+    return rest if called or page[end] in printed else None
 
 
 def _is_taken_off(line: TextLine) -> bool:

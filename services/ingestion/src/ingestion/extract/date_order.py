@@ -6,7 +6,17 @@ import re
 _WRITES_DAY_FIRST = re.compile(
     r"\b(?:fca|financial conduct authority|central bank of ireland|mifid|gbp|eur|vat|gst|iban|eori|united kingdom"
     r"|england|scotland|wales|ireland|london|dublin|edinburgh|australia|new zealand|singapore|hong kong|india"
-    r"|south africa|malta|cyprus|luxembourg|germany|france|spain"
+    r"|south africa|malta|cyprus|luxembourg|germany|france|spain|switzerland|zurich|geneva"
+    r"|liechtenstein|norway|finland|iceland|estonia|latvia|lithuania|czech\w*|slovakia|slovenia|croatia"
+    r"|hungary|romania|bulgaria|greece|turkey|t[üu]rkiye|ukraine"
+    r"|emirates|uae|dubai|abu dhabi|saudi arabia|qatar|bahrain|kuwait|oman|israel|tel aviv|egypt|morocco|tunisia"
+    r"|nigeria|lagos|kenya|nairobi|ghana|uganda|tanzania|rwanda|mauritius|pakistan|bangladesh|sri lanka"
+    r"|karachi|lahore|chennai|hyderabad|bangalore|pune|mumbai"
+    r"|delhi|bengaluru"
+    r"|indonesia|jakarta|malaysia|kuala lumpur|thailand|bangkok|vietnam|hanoi|china|shenzhen|serbia|armenia"
+    r"|moldova|nepal|philippines|manila|taiwan|taipei"
+    r"|mexico|m[ée]xico|brazil|brasil|argentina|chile|colombia|peru|uruguay|panama|jamaica|bahamas|barbados"
+    r"|bermuda|cayman"
     r"|italy|netherlands|belgium|austria|portugal|denmark|sweden|poland)\b|£|€"
 )
 

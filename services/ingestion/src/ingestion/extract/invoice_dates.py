@@ -7,6 +7,7 @@ from datetime import date
 
 from ingestion.domain.transcript import TextCell, TextLine
 from ingestion.extract import kind_words, labels, values
+from ingestion.extract.american_address import has_american_address
 from ingestion.extract.date_order import may_write_day_first
 from ingestion.extract.invoice_number import find_invoice_number, keep_first_labels
 from ingestion.extract.page_head import limit_to_head
@@ -29,11 +30,14 @@ def determine_day_first(page: Sequence[TextLine], currency: str | None) -> bool 
         return True
     if currency != "USD" and any(next(values.find_ibans(line.text), None) for line in page):
         return True  # an account as Europe numbers them
-    if currency == "USD" and may_write_day_first(text):
-        return None
-    return {"USD": False, "GBP": True, "CHF": True, "PLN": True, "AUD": True, "DKK": True, "CZK": True}.get(
-        currency or ""
-    )
+    if currency == "USD":
+        # Who asks for dollars may be anywhere: an American seller says where it is.
+        is_american = has_american_address(cell.text for line in page for cell in line.cells)
+        return False if is_american and not may_write_day_first(text) else None
+    return True if currency in _DAY_FIRST_CURRENCIES else None
+
+
+_DAY_FIRST_CURRENCIES = frozenset({"GBP", "CHF", "PLN", "AUD", "DKK", "CZK"})
 
 
 def find_issue_date(page: Sequence[TextLine], day_first: bool | None) -> date | None:

@@ -202,7 +202,7 @@ TOTAL_GROSS = match_any(
     r"\b(?:(?:grand|gross)\s+total|total\s+gross)\b(?!\W{0,3}(?:weight|wt|kg|mass)\b)"
     r"|\btotal\s+zu\s+unseren\s+gunsten\b",
     r"\b(?:total\s+)?amount\s+(?:due|payable)\b",
-    r"\b(?:invoice\s+total|total\s+(?:due|payable|invoice|(?:for\s+)?this\s+(?:invoice|bill|period))|(?:order|bill|receipt)\s+total)\b",
+    r"\b(?:invoice\s+total|total\s+(?:due|payable|invoice|(?:for\s+)?this\s+(?:invoice|bill)))\b",
     r"\b(?:balance|payable)\s+due\b|\bdue\s+payable\b",
     r"\btotal\b.{0,40}\b(?:incl(?:uding|usive|\.)?|inc\.?|with)\b.{0,12}\b(?:vat|tax|gst)\b",
     r"\bzu\s+zahlende[rn]?\s+(?:betrag|summe)\b",
@@ -214,7 +214,8 @@ TOTAL_GROSS = match_any(
     r"\btotale?\s*\(?\s*(?:iva|btw|mwst|ust|tva|vat|moms|dph)\s+(?:incl|inkl|compris)",
     r"\btotale\s+bolletta\b",
     r"\bsumme\s+brutto\b|\bbruttosumme\b|\bgesamtpreis\b",
-    r"\b(?:total|montant)\s+(?:t\.?t\.?c|toutes)|\bmontant\s+total\b(?!\s+(?:ht|hors|h\.t))|\b(?:total|montant)\s+(?:total\s+)?de\s+(?:la|votre|cette)\s+facture\b(?!\s+(?:ht|hors))",
+    r"\b(?:total|montant)\s+(?:t\.?t\.?c|toutes)|\bmontant\s+total\b(?=\W*(?:$|\d|t\.?t\.?c|toutes|EUR\b|CHF\b|à\s+(?:payer|régler)))",
+    r"\b(?:total|montant)\s+(?:total\s+)?de\s+(?:la|votre|cette)\s+facture\b(?!.{0,12}\b(?:h\.?t|hors|net)\b)",
     r"\b(?:net|total|montant|reste)\s+à\s+(?:payer|régler)\b",
     r"\bfactuur\s?totaal\b|\bfactuur\s?bedrag\b|\btotaal\s?bedrag\b",
     r"\btotaal\s+(?:incl|te\s+betalen|te\s+voldoen)|\bte\s+(?:betalen|voldoen)(?:\s+bedrag)?\b",
@@ -234,9 +235,22 @@ TOTAL_GROSS = match_any(
 )
 # Alone, or before its amount: `Total: GBP 300.00`.
 TOTAL_GROSS_MAYBE = re.compile(
-    r"^\W*(?:totale?|totaal|gesamt(?:honorar|vergütung|entgelt)?|summe|somme|razem|suma|ogółem|celkem|totalt|summa)\b[\s:*()€$£]{0,12}"
+    r"^\W*(?:totale?|totaal|gesamt|summe|somme|razem|suma|ogółem|celkem|totalt|summa)\b[\s:*()€$£]{0,12}"
     r"(?:EUR|USD|GBP|CHF|PLN|CZK|DKK|SEK|NOK|CAD|AUD|Kč|kr\.?|zł)?[\s:*()€$£]{0,12}(?=$|[-−–]?\d)",
     re.IGNORECASE,
+)
+
+# Of an order or a period, shared among several, a fee: with or without tax, which only net and tax beside it tell ...
+TOTAL_TO_CONFIRM = match_any(
+    r"\b(?:order|bill|receipt)\s+total\b|\btotal\s+(?:charges\s+)?(?:for\s+)?this\s+period\b|\bgesamt(?:honorar|vergütung|entgelt)\b"
+)
+# ... and so is any sum of which these words say that more is invoiced than here: `Gesamtsumme Auftrag`.
+OF_MORE = match_any(
+    r"\b(?:orders?|contracts?|projects?|quot(?:e|ation)s?|guests)\b|\b(?:auftrag|vertrag|bestellung|projekt|angebot|kostenvoranschlag)\w{0,3}\b",
+    r"\b(?:marché|contrat|commande|devis|chantier|travaux|projet)\b|\b(?:contrato|pedido|presupuesto|proyecto|obra|encomenda|orçamento|projeto)\b",
+    r"\b(?:contratto|ordine|preventivo|progetto|lavori)\b|\b(?:contract|opdracht|bestelling|offerte|project)\b",
+    r"\b(?:umow|zamówieni|zleceni|ofert|projekt)\w{1,3}\b|\b(?:smlouv|objednáv|zakáz|nabíd)\w{1,4}\b|\bdíl[oa]\b",
+    r"\b(?:aftale|ordre|tilbud|kontrakt|entreprise|avtal|order|offert|beställning)\w{0,3}\b",
 )
 
 TOTAL_NET = match_any(
@@ -280,6 +294,17 @@ NOT_A_TAX_AMOUNT = match_any(
     r"customer|kunde|client|zákazník|\bkund\b",
     rf"\b(?:excl|incl|inkl|exkl|ekskl|eks|ink|ex|without|w/o|hors|sin|sem|bez|senza|con|com|včetně)\w*\.?\s*{_TAX_WORD}",
     r"capital|siret",
+)
+# What comes on top of a sum: `Hinzu kommen 190,00 EUR Umsatzsteuer`, `prices plus VAT`.
+TAX_ON_TOP = re.compile(
+    rf"\b(?:zzgl|zuzügl\w{{0,5}}|plus|hinzu\w{{0,9}}|excl\w{{0,6}}|exkl\w{{0,6}}|ekskl|hors|más|mais|più|tillkommer)\b\W{{1,2}}(?:\S{{1,16}}\s){{0,4}}{_TAX_WORD}\b",
+    re.IGNORECASE,
+)
+TAX_WITHIN = match_any(
+    rf"\b{_CONTAINED}\b|\b(?:incl?|inkl|enthalten\w{{0,2}}|compris\w?|includ\w{{1,3}}|inclu[ií]d\w{{1,2}}|inbegr\w{{3,6}}|begrepen|zawier\w{{1,3}}|vč|včetně|ingår|inkluder\w{{1,2}})\b|\bt\.?t\.?c\b"
+)
+TAX_NOT_WITHIN = match_any(
+    r"\b(?:not|nicht|non|no|niet|nie|ej|inte|ikke|não)\s+(?:\S{1,12}\s+)?(?:incl|inkl|enth|compri|inbegr|begrepen|zawier|ingår)"
 )
 WITH_TAX = re.compile(
     rf"\b(?:incl?|inkl|plus|zzgl|zuzügl|with|avec|con|com|met|med|včetně|inclu\w{{1,6}}|compris\w?)\b\W{{0,3}}(?:[\w.]{{1,12}}\W{{1,3}}){{0,2}}{_TAX_WORD}\b"

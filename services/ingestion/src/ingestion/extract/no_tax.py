@@ -16,6 +16,13 @@ _SAME_COLUMN = 12.0  # points
 _NEXT_LINE = 2.0  # of a line's height: a sentence that is broken goes on no lower
 _SENTENCE_END = re.compile(r"(?<=[^\W\d_]{3}[.!?;])\s+(?=[^\Wa-zà-ž\d_])|(?<=[!?;])\s+")
 
+# A line that begins in the middle of a sentence, and one that ends there.
+_GOES_ON = re.compile(r"[a-zà-ž§(]|Art\b")
+_GOES_ON_BELOW = re.compile(
+    r"(?:,|-|\b(?:keine?|no|not|der|die|des|den|gem(?:äß)?\.?|nach|the|of|by|la|le|de|du|di|del|della|dell['’]|van|het|z|na|podle|enligt|efter))$",
+    re.IGNORECASE,
+)
+
 _NO = r"(?:no|kein\w{0,2}|ohne|sans|sin|senza|sem|bez|geen|zonder|uden|utan|ingen|without)"
 # `Rechnung ohne Umsatzsteuer`, `VAT to be accounted for by the customer` say that no tax is in it.
 _SAYS_SO_TOO = re.compile(
@@ -45,8 +52,10 @@ _TAX = labels.TAX_WORD.pattern
 # A number at the tax office, or a paper that is called after the tax, is none.
 _NO_TAX_MEANT = re.compile(
     rf"\b(?:p\.?\s?|partita\s+|n\W{{1,2}}\s?(?:de\s+|d['’]\s?)?){_TAX}"
-    rf"|{_TAX}[\s./-]*(?:id|nr|no|n[°º]|num|reg|nummer|number|intra|ident|code|office|invoice|point|date|year)\w*"
-    rf"|{_TAX}[\s:.]{{0,4}}(?=[A-Z]{{2}}[A-Z]?\s?\d)|\bCHE[-\d. ]{{9,16}}\s?{_TAX}|\bfaktur\w*\s+vat\b",
+    rf"|{_TAX}[\s./-]*n[°º]"
+    rf"|{_TAX}[\s./-]*(?:id|id-?nr|nr|no|num|number|nummer|reg|registr\w*|intra\w*|ident\w*|code|office)(?!\w)"
+    rf"|{_TAX}[\s./-]*(?:invoice|point|date|year)\b|\bfaktur\w*\s+vat\b|\bCHE[-\d. ]{{9,16}}\s?{_TAX}"
+    rf"|{_TAX}[\s:.]{{0,4}}(?=(?-i:[A-Z]{{2,3}}[\s.-]?[A-Z]?\d(?:[\s.-]?[\dA-Z]){{6}}))",
     re.IGNORECASE,
 )
 _OTHER_TAX_WORDS = re.compile(
@@ -107,9 +116,9 @@ def _list_sentences(page: Sequence[TextLine]) -> Iterator[str]:
                 continue
             before, behind = _get_next(page, index, cell.left, -1), _get_next(page, index, cell.left, 1)
             text = cell.text
-            if behind and not re.search(r"[.!?;]\W*$", text):
+            if behind and (_GOES_ON.match(behind) or _GOES_ON_BELOW.search(text)):
                 text = f"{text}\n{behind}"
-            if before and not re.search(r"[.!?;:]\W*$", before) and not values.is_money(before):
+            if before and _GOES_ON.match(text) and not re.search(r"[.!?;:]\W*$", before):
                 text = f"{before}\n{text}"
             yield from _SENTENCE_END.split(text)
 

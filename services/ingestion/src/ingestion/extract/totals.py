@@ -15,7 +15,7 @@ from ingestion.extract.no_tax import says_that_no_tax_is_owed
 from ingestion.extract.part_payments import drop_part_rows, find_parts_taken
 from ingestion.extract.payment_evidence import UNKNOWN_DAY, IssueDay
 from ingestion.extract.sum_rows import CENT, SumRow, list_sum_rows
-from ingestion.extract.unconfirmed_total import contains_tax, is_doubtful, list_deductions
+from ingestion.extract.unconfirmed_total import contains_tax, is_doubtful, list_deductions, may_lack_tax
 
 _MAX_CANDIDATES = 12
 
@@ -41,13 +41,14 @@ class _Candidates:
 
     sure: list[Decimal]
     maybe: list[Decimal]
+    unsure: list[Decimal]
     nets: list[Decimal]
     taxes: list[Decimal]
     due: list[Decimal]
 
     @property
     def gross(self) -> list[Decimal]:
-        return list(dict.fromkeys([*self.sure, *self.maybe, *self.due]))
+        return list(dict.fromkeys([*self.sure, *self.maybe, *self.unsure, *self.due]))
 
 
 def find_totals(page: Sequence[TextLine], currency: str | None = None, issued: IssueDay = UNKNOWN_DAY) -> InvoiceTotals:
@@ -76,9 +77,12 @@ def find_totals(page: Sequence[TextLine], currency: str | None = None, issued: I
 
 
 def _find_candidates(page: Sequence[TextLine]) -> _Candidates:
+    sure = list_labelled_amounts(page, labels.TOTAL_GROSS, unless=labels.OF_MORE)
+    unsure = list_labelled_amounts(page, labels.TOTAL_GROSS) + list_labelled_amounts(page, labels.TOTAL_TO_CONFIRM)
     return _Candidates(
-        sure=list_labelled_amounts(page, labels.TOTAL_GROSS),
+        sure=sure,
         maybe=list_labelled_amounts(page, labels.TOTAL_GROSS_MAYBE),
+        unsure=[amount for amount in dict.fromkeys(unsure) if amount not in sure],
         nets=list_labelled_amounts(page, labels.TOTAL_NET, with_sums=True),
         taxes=list_labelled_amounts(page, labels.TOTAL_TAX, unless=labels.NOT_A_TAX_AMOUNT, with_sums=True),
         due=list_amounts_due(page),
@@ -211,6 +215,9 @@ def _find_unconfirmed(page: Sequence[TextLine], candidates: _Candidates, *, has_
         part = contains_tax(page, total)
         return InvoiceTotals(total) if part is None else InvoiceTotals(total, total - part, part)
     gross = _get_only_amount(sure) or _get_only_amount(maybe) or _find_repeated_largest(page, [*sure, *maybe])
+    if gross is None and not sure and not maybe and (unsure := _get_only_amount(candidates.unsure)) is not None:
+        part = contains_tax(page, unsure)
+        return InvoiceTotals(doubtful=unsure) if part is None else InvoiceTotals(unsure, unsure - part, part)
     # A part of the sum has a label of its own: what was paid in advance, what is left with a discount.
     if gross is None or any(abs(other) > abs(gross) for other in maybe):
         return InvoiceTotals()
@@ -220,7 +227,10 @@ def _find_unconfirmed(page: Sequence[TextLine], candidates: _Candidates, *, has_
         return InvoiceTotals(doubtful=gross)
     if tax is not None:
         return InvoiceTotals(gross, gross - tax, tax)
-    is_free = bool(candidates.taxes) or says_that_no_tax_is_owed(page, gross, candidates.nets)
+    is_exempt = says_that_no_tax_is_owed(page, gross, candidates.nets)
+    if not is_exempt and may_lack_tax(page, gross):
+        return InvoiceTotals(doubtful=gross)
+    is_free = bool(candidates.taxes) or is_exempt
     return (
         InvoiceTotals(gross, gross, Decimal("0.00")) if is_free and not any(candidates.taxes) else InvoiceTotals(gross)
     )

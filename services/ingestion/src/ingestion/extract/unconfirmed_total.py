@@ -90,6 +90,26 @@ def _is_any(patterns: Sequence[re.Pattern[str]], line: TextLine) -> bool:
     return any(pattern.search(line.text) for pattern in patterns)
 
 
+def may_lack_tax(page: Sequence[TextLine], gross: Decimal) -> bool:
+    """Whether the page speaks of tax, in a sentence too, that neither words nor the order of rows say to be in the
+    total; or prints what both make."""
+    printed = {abs(amount) for line in page for amount in values.find_money(line.text)}
+    last = max((index for index, line in enumerate(page) if gross in list_row_amounts(line)), default=-1)
+    for index, line in enumerate(page):
+        if not labels.TAX_WORD.search(line.text) or labels.NO_TAX.search(line.text):
+            continue
+        taxes = [tax for amount in values.find_money(line.text) if 0 < (tax := abs(amount)) < abs(gross)]
+        if any(abs(gross) + tax in printed for tax in taxes):
+            return True
+        # A net total does not stand below its tax.
+        if taxes and index < last and all(has_usual_rate(abs(gross), tax) for tax in taxes):
+            continue
+        is_within = labels.TAX_WITHIN.search(line.text) and not labels.TAX_NOT_WITHIN.search(line.text)
+        if labels.TAX_ON_TOP.search(line.text) or (taxes and not is_within):
+            return True
+    return False
+
+
 def has_usual_rate(gross: Decimal, tax: Decimal) -> bool:
     """Whether a tax that the total contains is a whole or half percentage of the rest, as rates of Europe are."""
     if not 0 < tax < gross / 3:

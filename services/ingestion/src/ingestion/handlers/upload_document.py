@@ -19,6 +19,10 @@ class UnknownContent(MailroomError):
     """By its first bytes it is nothing that Mailroom reads."""
 
 
+class EmptyUpload(MailroomError):
+    """It has no bytes."""
+
+
 class UploadTooLarge(MailroomError):
     """It has more bytes than a document may."""
 
@@ -38,10 +42,12 @@ class DocumentUploader:
         """The id of the document that it is: another one's, where its content is known.
 
         Raises:
-            UnknownContent, UploadTooLarge: nothing of it is kept.
+            EmptyUpload, UnknownContent, UploadTooLarge: nothing of it is kept.
             Unavailable: the database or the blob store is away.
         """
         head = await _read_head(chunks)
+        if not head:
+            raise EmptyUpload("it has no bytes")
         content_type = detect_content_type(head)
         if content_type is None:
             raise UnknownContent("it is no PDF, PNG, JPEG or TIFF")

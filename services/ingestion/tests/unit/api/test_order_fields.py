@@ -41,6 +41,7 @@ def test_a_line_is_an_order() -> None:
         ({"direction": "hold"}, "direction"),
         ({"ordered_on": "01.04.2026"}, "ordered_on"),
         ({"ordered_on": "0001-01-01"}, "ordered_on"),
+        ({"ordered_on": "2126-04-01"}, "ordered_on"),
         ({"valid_until": "9999-12-31"}, "valid_until"),
         ({"valid_until": "2026-03-31"}, None),
         ({"external_id": None}, "external_id"),

@@ -1,5 +1,7 @@
 """The fields of an invoice as a review gives them."""
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 from pydantic import ValidationError
 
@@ -14,6 +16,13 @@ def test_a_day_of_another_century_is_refused_with_those_that_there_are(name: str
     assert CorrectedFields.model_validate({name: "2026-12-09"}).to_json() == {name: "2026-12-09"}
 
 
+def test_an_invoice_that_is_dated_over_a_year_ahead_is_refused() -> None:
+    ahead = (datetime.now(UTC).date() + timedelta(days=400)).isoformat()
+    with pytest.raises(ValidationError, match="an invoice is not dated a year ahead"):
+        CorrectedFields.model_validate({"issue_date": ahead})
+    assert CorrectedFields.model_validate({"due_date": ahead}).to_json() == {"due_date": ahead}
+
+
 @pytest.mark.parametrize(
     ("given", "mistake"),
     [
@@ -22,6 +31,7 @@ def test_a_day_of_another_century_is_refused_with_those_that_there_are(name: str
         ({"iban": "DE00370400440532013000"}, "check digits"),
         ({"iban": "hello"}, "check digits"),
         ({"vat_id": "hello"}, "a VAT id or tax number is needed"),
+        ({"vat_id": "hello123456"}, "a VAT id or tax number is needed"),
         ({"vat_id": "DE"}, "a VAT id or tax number is needed"),
         ({"vat_id": "DE12345678"}, "VAT ids of DE have another form"),
         ({"vat_id": "nl 123456789"}, "VAT ids of NL have another form"),
@@ -43,6 +53,8 @@ def test_a_number_without_the_form_of_its_kind_is_refused_with_what_is_needed(
         "ES B12345678",
         "CHE-123.456.789 MWST",
         "B12345678",
+        "RSSMRA85T10A562S",
+        "VECJ880326XXX",
         "12/345/67890",
         "NO 123 456 789 MVA",
         "SIRET 123 456 789 00012",

@@ -5,9 +5,9 @@ from decimal import Decimal
 
 import pytest
 from ingestion_fakes import build_trade
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
-from ingestion.api.trade_fields import CorrectedTrade
+from ingestion.api.trade_fields import CorrectedTrade, ISINFilter
 from ingestion.domain.trade import TRADE_FIELDS
 
 
@@ -49,3 +49,11 @@ def test_a_trade_of_today_and_prices_in_pence_are_taken() -> None:
     given = {"trade_date": today, "trade_time": "23:59", "currency": "GBP", "foreign_currency": "GBX"}
     written = CorrectedTrade.model_validate(given).to_json()
     assert {name: written[name] for name in given} == given
+
+
+def test_a_list_is_not_asked_for_by_what_is_no_isin() -> None:
+    wanted = TypeAdapter[str](ISINFilter)
+    assert wanted.validate_python("de0008404005") == "DE0008404005"
+    for wrong in ("DE0008404006", "DE000840400"):
+        with pytest.raises(ValidationError):
+            wanted.validate_python(wrong)

@@ -9,7 +9,7 @@ from ingestion_fakes import build_trade
 from ingestion.domain.document import DocumentOutcome
 from ingestion.domain.invoice import Invoice
 from ingestion.domain.reasons import DocumentSkipReason, ReviewReason
-from ingestion.domain.review import Decision, HistoryKind, Review, ReviewAction, ReviewRefused, decide
+from ingestion.domain.review import Decision, HistoryKind, Review, ReviewAction, ReviewRefused, changes_nothing, decide
 from ingestion.domain.trade import Direction, Trade
 from mailroom_common.events import Profile, ResultStatus
 
@@ -95,6 +95,63 @@ def test_more_due_than_the_total_completes_no_invoice_until_it_is_confirmed(due:
     confirmed = decide(build_review(ReviewAction.CONFIRM), slip, profile=Profile.INVOICE, read=whole).outcome
     assert correct(confirmed, invoice_number="7").status is ResultStatus.COMPLETED
     assert correct(slip, amount_due="19.00", invoice_number="7").status is ResultStatus.COMPLETED
+
+
+@pytest.mark.parametrize("given", [{"total_net": "-1000.00"}, {"total_gross": "-119.00"}, {"total_gross": "0.00"}])
+def test_an_invoice_of_nothing_or_less_or_with_a_net_total_of_the_other_sign_completes_once_it_is_confirmed(
+    given: dict[str, str],
+) -> None:
+    read = {**FIELDS, "total_gross": "119.00", "total_net": None, "total_tax": None}
+    doubtful = replace(DOUBTFUL, extraction=read)
+
+    def correct(current: DocumentOutcome, **fields: Any) -> DocumentOutcome:
+        return decide(build_review(ReviewAction.CORRECT, **fields), current, profile=Profile.INVOICE, read=read).outcome
+
+    slip = correct(doubtful, **given)
+    assert slip.reason is ReviewReason.TOTALS_DO_NOT_ADD_UP
+    confirmed = decide(build_review(ReviewAction.CONFIRM), slip, profile=Profile.INVOICE, read=read).outcome
+    assert correct(confirmed, invoice_number="8").status is ResultStatus.COMPLETED
+
+
+def test_a_credit_note_may_have_a_negative_total() -> None:
+    fields = {**FIELDS, "total_gross": "119.00", "total_net": None, "total_tax": None}
+    credit = replace(DOUBTFUL, extraction=fields, document_type="credit_note")
+    review = build_review(ReviewAction.CORRECT, total_gross="-119.00")
+    assert decide(review, credit, profile=Profile.INVOICE, read=fields).outcome.status is ResultStatus.COMPLETED
+
+
+def test_a_currency_that_was_replaced_before_the_issue_date_is_refused() -> None:
+    review = build_review(ReviewAction.CORRECT, currency="DEM")
+    with pytest.raises(ReviewRefused, match="DEM was replaced by 2002, and the issue date is 2026-04-01"):
+        decide(review, DOUBTFUL, profile=Profile.INVOICE, read=FIELDS)
+    old = build_review(ReviewAction.CORRECT, currency="DEM", issue_date="1999-04-01")
+    assert decide(old, DOUBTFUL, profile=Profile.INVOICE, read=FIELDS).outcome.extraction is not None
+
+
+WHOLE = {**FIELDS, "total_gross": "119.00"}
+REJECTED = replace(
+    DOUBTFUL, status=ResultStatus.SKIPPED, reason=DocumentSkipReason.REJECTED, extraction={**WHOLE, "iban": "DE1"}
+)
+
+
+def test_a_rejected_document_is_taken_up_again_by_a_correction_with_the_value_that_it_has() -> None:
+    with pytest.raises(ReviewRefused, match="correct it where it is right after all"):
+        decide(build_review(ReviewAction.CONFIRM), REJECTED, profile=Profile.INVOICE, read=WHOLE)
+    review = build_review(ReviewAction.CORRECT, invoice_number="7")
+    assert decide(review, REJECTED, profile=Profile.INVOICE, read=WHOLE).outcome.status is ResultStatus.COMPLETED
+
+
+def test_what_a_reader_doubted_of_the_account_is_doubted_when_a_rejected_document_is_taken_up_again() -> None:
+    read = {**WHOLE, "review_reason": ReviewReason.TEXT_NOT_VISIBLE}
+    review = build_review(ReviewAction.CORRECT, invoice_number="7")
+    assert decide(review, REJECTED, profile=Profile.INVOICE, read=read).outcome.reason is ReviewReason.TEXT_NOT_VISIBLE
+
+
+def test_rejecting_what_is_rejected_changes_nothing_without_a_comment() -> None:
+    again = build_review(ReviewAction.REJECT)
+    assert changes_nothing(again, REJECTED)
+    assert not changes_nothing(again, DOUBTFUL)
+    assert not changes_nothing(replace(again, comment="an advertisement"), REJECTED)
 
 
 @pytest.mark.parametrize(

@@ -222,3 +222,9 @@ def test_what_who_pays_early_has_to_pay_is_not_due(sentence: str) -> None:
 @pytest.mark.parametrize("taken", ["Retention 3 %", "Retained 3 % until 10 May 2027", "Treuerabatt 3 %"])
 def test_a_few_percent_that_are_taken_off_for_good_are_no_discount_for_early_payment(taken: str) -> None:
     assert due(f"{WHOLE}{taken}   -36.00\nAmount due   1 164.00") == Decimal("1164.00")
+
+
+def test_a_rest_that_nobody_calls_due_ends_the_amounts() -> None:
+    rows = f"{WHOLE}Paid by post   -300.00\nSo there is left   900.00"
+    assert due(rows) == Decimal("900.00")
+    assert due(f"{rows}\nGoods   25.00") is None

@@ -45,6 +45,28 @@ def test_where_accounts_have_an_iban_the_day_stands_first() -> None:
     assert dates(*rows[:2], "Total   USD 12.00", "IBAN DE89 3704 0044 0532 0130 00")[0] == "None"
 
 
+@pytest.mark.parametrize(
+    ("line", "issued"),
+    [
+        ("12 Bay Street, Boston, MA 02110", "2026-03-04"),
+        ("548 Market St   San Francisco, CA 94104", "2026-03-04"),
+        ("San Francisco, California 94104, United States", "2026-03-04"),
+        ("Due date 03/24/2026", "2026-03-04"),
+        ("", "None"),
+        ("Perth WA 6000", "None"),
+        ("Level 39, 1 Raffles Place, Singapore 048616", "None"),
+        ("Dubai, United Arab Emirates", "None"),
+        ("Sydney NSW 2000   Ship to: Boston, MA 02110   GST 10%", "None"),
+        ("Customer ID 83213", "None"),
+    ],
+)
+@pytest.mark.parametrize("total", ["$12.00", "USD 12.00"])
+def test_an_invoice_in_dollars_has_the_month_first_if_an_address_is_american(
+    line: str, issued: str, total: str
+) -> None:
+    assert dates("Invoice 17", "Invoice date   03/04/2026", line, f"Total   {total}")[0] == issued
+
+
 def test_words_behind_a_label_belong_to_it() -> None:
     assert dates("Invoice date / Delivery date   12 February 2026")[0] == "2026-02-12"
     assert dates("Fecha emisión factura:   08 de abril de 2026")[0] == "2026-04-08"
@@ -184,7 +206,9 @@ def test_days_that_payment_is_counted_from_are_no_due_date(row: str) -> None:
 @pytest.mark.parametrize(
     ("place", "issued"),
     [
-        ("Muster Inc, Boston MA", "2026-02-09"),
+        ("Muster Inc, Boston, MA 02110", "2026-02-09"),
+        ("Muster Inc, Boston MA 02110, sales tax 6%", None),
+        ("Muster Inc, Boston MA", None),  # Morocco is MA too,
         ("Muster Ltd, Dublin, Ireland", None),  # which writes in dollars to customers in America
         ("VAT GB123456782", None),
         ("IBAN DE89370400440532013000", None),

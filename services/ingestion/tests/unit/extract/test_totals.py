@@ -1,4 +1,5 @@
 from decimal import Decimal
+from unittest.mock import patch
 
 import pytest
 
@@ -307,7 +308,11 @@ def test_who_owes_no_tax_has_a_net_total_that_is_the_gross_one(sentence: str) ->
         ("All our prices contain VAT.", "Reverse charge"),
         ("Impuestos incluidos en el precio.", "Inversión del sujeto pasivo"),
         ("Moms ingår i priset. Omvänd skattskyldighet tillämpas.",),
-        ("Moms   56,00", "I am not registered for VAT."),
+        ("VAT at 20% is in the price.", "Reverse charge"),
+        ("IVA normale compresa", "Inversione contabile"),
+        ("Prezzi comprensivi di IVA", "Inversione contabile"),
+        ("Reverse charge, article 196 of the directive", "Prices with VAT"),
+        ("VAT not shown separately", "Reverse charge"),
         # It is denied.
         ("Reverse charge: no",),
         ("Btw verlegd: n.v.t.",),
@@ -325,7 +330,13 @@ def test_who_owes_no_tax_has_a_net_total_that_is_the_gross_one(sentence: str) ->
     ],
 )
 def test_words_about_no_tax_say_nothing_where_the_page_denies_them(rows: tuple[str, ...]) -> None:
-    assert read("\n".join(("Total   280.00", *rows))) == totals("280.00")
+    found = read("\n".join(("Total   280.00", *rows)))
+    assert (found.gross or found.doubtful, found.net, found.tax) == (Decimal("280.00"), None, None)
+
+
+def test_an_amount_of_tax_denies_words_about_no_tax_and_leaves_the_total_doubtful() -> None:
+    found = read("Total   280.00\nMoms   56,00\nI am not registered for VAT.")
+    assert found == InvoiceTotals(doubtful=Decimal(280))
 
 
 @pytest.mark.parametrize(
@@ -391,7 +402,6 @@ def test_what_was_laid_out_for_the_customer_is_of_the_net_total_and_bears_no_tax
         "Summe EUR inkl. Abgaben",
         "Total charges this period, including VAT",
         "Montant total",
-        "Gesamthonorar",
         "Total de la facture",
     ],
 )
@@ -420,3 +430,46 @@ def test_several_payments_together_may_leave_what_is_due() -> None:
     rows = "Total £60.00\nIncluding VAT at 20%   £10.00\nPaid by gift card   £20.00\nPaid by Visa   £40.00"
     assert read(f"{rows}\nBalance due   £0.00") == totals("60.00", "50.00", "10.00", "0.00")
     assert read(f"{rows}\nBalance due   £5.00").gross is None
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        "Order total",
+        "Receipt total (all guests)",
+        "Total this period",
+        "Total value of your project including any tax",
+        "Gesamthonorar",
+        "Gesamtvergütung",
+        "Gesamtentgelt",
+        "Gesamtsumme Auftrag",
+        "Montant total du marché",
+        "Montant total (HT)",
+        "Montant total net HT",
+        "Importe total del contrato",
+        "Totale complessivo lavori",
+        "Totaalbedrag opdracht",
+        "Valor total do contrato",
+        "Razem ogółem wg umowy",
+        "Celková částka smlouvy",
+        "Totalbelopp avtal",
+    ],
+)
+def test_what_may_be_the_sum_of_more_or_without_tax_is_no_total_by_its_name_alone(label: str) -> None:
+    assert read(f"{label}   5 000.00\nI am not registered for VAT.").gross is None
+    if "HT" not in label and "marché" not in label:
+        rows = f"Net total   4 000.00\nVAT   1 000.00\n{label}   5 000.00"
+        assert read(rows) == totals("5000.00", "4000.00", "1000.00")
+
+
+@pytest.mark.parametrize("name", ["Montant total", "Montant total €", "Montant total TTC"])
+def test_a_total_may_be_followed_by_its_currency_or_tax(name: str) -> None:
+    assert read(f"{name}   5 000,00").gross == Decimal(5000)
+
+
+def test_many_amounts_that_are_called_due_are_looked_at_in_a_bounded_number() -> None:
+    rows = [f"Amount due   {number}.01" for number in range(1, 200)]
+    page = Transcript.from_rows(["Net   1 000.00", "VAT   200.00", "Total   1 200.00", *rows]).lines
+    with patch("ingestion.extract.amount_due._is_for_others", return_value=False) as judged:
+        find_totals(page)
+    assert judged.call_count == 12

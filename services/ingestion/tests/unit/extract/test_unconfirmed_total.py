@@ -113,3 +113,33 @@ def test_what_is_due_from_who_pays_early_is_not_what_is_due() -> None:
 def test_of_the_deductions_that_a_page_may_name_a_bounded_number_is_taken_off_each_total() -> None:
     page = Transcript.from_rows([f"Sockelbetrag   -{number},10" for number in range(1500)]).lines
     assert len(list_deductions(page)) == 40
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Tax at 20%   200.00",
+        "zuzüglich 19 % USt   190,00 EUR",
+        "Hinzu kommen 190,00 EUR Umsatzsteuer (19 %), zusammen 1.190,00 EUR.",
+        "Auf das Entgelt entfallen 190,00 EUR USt.",
+        "TVA 20 %   200,00 €",
+        "VAT of 200.00 is not included.",
+        "Includes VAT of 200.00, so please pay 1,200.00",
+        "Alle Preise zzgl. MwSt.",
+        "Todos los precios más IVA",
+    ],
+)
+def test_a_total_beside_tax_that_it_is_not_said_to_contain_is_doubtful(sentence: str) -> None:
+    assert read("Beratung   400.00", "Reise   600.00", "Total   1000.00", sentence).doubtful == Decimal(1000)
+
+
+@pytest.mark.parametrize(
+    "sentence", ["Prices include VAT of 12.00.", "Im Betrag sind 159,66 EUR MwSt. enthalten.", "dont TVA 20 %   166,67"]
+)
+def test_a_total_that_is_said_to_contain_the_tax_counts(sentence: str) -> None:
+    assert read("Beratung   400.00", "Reise   600.00", "Total   1000.00", sentence).gross == Decimal(1000)
+
+
+def test_a_total_below_its_tax_counts() -> None:
+    assert read("VAT   14.00", "Total   84.00").gross == Decimal("84.00")
+    assert read("VAT   13.00", "Total   84.00").gross is None

@@ -8,7 +8,7 @@ import pytest
 from ingestion_fakes import NOW, PDF
 
 from ingestion.domain.upload import MAX_UPLOAD_BYTES, NewUpload, derive_manual_source_id
-from ingestion.handlers.upload_document import DocumentUploader, UnknownContent, UploadTooLarge
+from ingestion.handlers.upload_document import DocumentUploader, EmptyUpload, UnknownContent, UploadTooLarge
 from mailroom_common.blobs import StoredBlob
 from mailroom_common.events import AttachmentStored, Profile
 
@@ -70,7 +70,7 @@ async def test_an_upload_is_announced_written_and_recorded_in_this_order() -> No
     )
 
 
-@pytest.mark.parametrize("chunks", [[], [b"<html>"], [b"PK\x03\x04 %PDF-"]])
+@pytest.mark.parametrize("chunks", [[b"<html>"], [b"PK\x03\x04 %PDF-"]])
 async def test_what_is_no_document_leaves_nothing(chunks: list[bytes]) -> None:
     steps = FakeSteps()
     with pytest.raises(UnknownContent):
@@ -89,3 +89,11 @@ async def test_a_file_beyond_the_limit_is_never_recorded() -> None:
 def test_each_tenant_and_profile_has_a_source_of_its_own() -> None:
     sources = {derive_manual_source_id(tenant, profile) for tenant in ("acme", "other") for profile in Profile}
     assert len(sources) == 2 * len(Profile)
+
+
+@pytest.mark.parametrize("chunks", [(), (b"",)])
+async def test_a_file_without_a_byte_is_said_to_be_empty(chunks: tuple[bytes, ...]) -> None:
+    steps = FakeSteps()
+    with pytest.raises(EmptyUpload):
+        await build_uploader(steps).upload_document(UPLOAD, send(*chunks))
+    assert steps.steps == []

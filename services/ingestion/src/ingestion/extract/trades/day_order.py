@@ -10,15 +10,15 @@ from datetime import date, timedelta
 
 from ingestion.domain.transcript import TextLine
 from ingestion.extract import values
+from ingestion.extract.american_address import has_american_address
 from ingestion.extract.date_order import may_write_day_first
 from ingestion.extract.trades.lines import read_lines
 from ingestion.extract.trades.side_and_dates import find_trade_date, list_settlement_dates
 
-_MONTHS = (
-    r"jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?"
-    r"|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?"
+_MONTH_FIRST = re.compile(
+    r"\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    r"|nov(?:ember)?|dec(?:ember)?)\.?\s+\d{1,2},\s+\d{4}"
 )
-_MONTH_FIRST = re.compile(rf"\b(?:{_MONTHS})\.?\s+\d{{1,2}},\s+\d{{4}}")
 _DAY_FIRST_LANGUAGE = re.compile(
     r"\b(?:kauf|verkauf|zeichnung|rücknahme|betrag|achat|vente|souscription|rachat|montant|cours|compra|venta|reembolso|importe"
     r"|suscripción|acquisto|vendita|sottoscrizione|rimborso|importo|prezzo|aankoop|verkoop|inschrijving|bedrag|koers|venda|subscrição"
@@ -26,75 +26,109 @@ _DAY_FIRST_LANGUAGE = re.compile(
 )
 _DAY_FIRST_COUNTRY = re.compile(r"\b(?:fca|gbp|united kingdom|london|england|ireland|australia|eur)\b|£|€")
 _OTHER_DOLLARS = re.compile(
-    r"\b(?:australia|new\s+zealand|singapore|hong\s+kong|canad(?:a|ian)|toronto|vancouver|montr[ée]al|calgary|ontario|cad|ciro|iiroc|cipf|tsxv?|aud|asx|sydney|melbourne|brisbane|abn|afsl|nzd|nzx"
-    r"|auckland|wellington|sgd|sgx|hkd|hkex|sehk)\b|\b(?:c|ca|a|nz|s|hk)\$"
+    r"\b(?:australia|new\s+zealand|singapore|hong\s+kong|canad(?:a|ian)|toronto|vancouver|montr[ée]al|calgary|edmonton|ottawa|winnipeg|halifax|qu[ée]bec"
+    r"|ontario|alberta|manitoba|cad|ciro|iiroc|cipf|tsxv?|aud|asx|chess|sydney|melbourne|brisbane|perth|adelaide|canberra|abn|afsl|nzd|nzx"
+    r"|auckland|wellington|christchurch|sharesies|ird|sgd|sgx|hkd|hkex|sehk|kowloon|gst|hst|qst|taiwan|taipei|twd|m[ée]xico|monterrey|guadalajara"
+    r"|mxn|argentina|buenos\s+aires|ars|chile|clp|colombia|bogot[áa]|cop|uruguay|brazil|brasil|brl|jamaica|jmd|bahamas|bsd|barbados|bbd"
+    r"|trinidad|ttd|bermuda|cayman|belize|guyana|suriname|fiji|namibia|liberia|brunei|zimbabwe|dominican\w*|philippines)\b"
 )
-_STATES = (
-    "AL|AK|AZ|AR|CA|CO|CT|DC|FL|GA|HI|ID|IL|IN|IA|KS|KY|LA|ME|MD|MA|MI|MN|MS|MO|MT|NE|NV|NH|NJ|NM|NY|NC|ND|OH|OK|OR|PA|RI|SC"
-    "|SD|TN|TX|UT|VT|VA|WA|WV|WI|WY"
-)
-# Where a broker is, and who watches it. An exchange or a fee that is passed on says only where the trade was made.
-_AMERICAN = re.compile(
-    rf"\b(?:FINRA|SIPC|FDIC)\b|[A-Za-z]{{3}},?\s+(?:{_STATES}|Delaware|New\s+York)\s+\d{{5}}(?:-\d{{4}})?(?!\d)|\bNew\s+York,\s+N\.?Y\b"
-)
-_AMERICA = re.compile(r"\b(?:usa|u\.s\.a\.|united\s+states(?:\s+of\s+america)?)(?!\w)", re.IGNORECASE)
-_OF_OTHERS = re.compile(
-    r"\b(?:market|exchange|venue|stock|equit\w*|shares?|securit\w+|listing|listed|issuer|domicile|tax\w*|withh\w+|treaty|persons?|residents?|citizens?|act|law|dollars?|etf|fund|index|region)\b",
+_GLUED_DOLLAR = re.compile(r"(?<![A-Za-z])(?!US\$)[A-Za-z]{1,4}\$")
+_ISIN = re.compile(r"\b([A-Z]{2})[A-Z0-9]{9}\d\b")
+# What an American note may carry, and another one as well: it is against the day first, and not for the month.
+_MAY_BE_AMERICAN = re.compile(r"\b(?:finra|sipc|fdic|cusip|usd|usa|u\.s\.a\.|united\s+states|llc|new\s+york)(?!\w)|\$")
+_SENT_ON = re.compile(
+    r"\b(?:terms?|effective|version|agreement|conditions|since|act|rules?|amended|revis\w+|matur\w+|due|until|before)\b",
     re.IGNORECASE,
 )
+_IN_NAME = re.compile(r"%|\([^)]*\w[^)]*$|\b(?:due|matur\w+|expir\w+|call|put|ex-?div\w*)\b", re.IGNORECASE)
 _DAYS_OF_WEEK = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _DAY_OF_WEEK = re.compile(rf"\b({'|'.join(_DAYS_OF_WEEK)})(?:[a-z]{{0,6}}day)?\.?,?\s{{1,3}}$", re.IGNORECASE)
-_USUAL_SETTLEMENT = timedelta(days=5)
-_LONG_SETTLEMENT = timedelta(days=20)
+_USUAL_DAYS = 3  # on which exchanges are open
+_LONG_SETTLEMENT = timedelta(days=92)
+_AFTER_STATEMENT = timedelta(days=20)
+_SOON = timedelta(days=5)
 _SATURDAY = 5
 
 
 def determine_day_first(page: Sequence[TextLine]) -> bool | None:
-    """None: nothing tells it."""
-    said = {written.says_day_first for line in page for written in values.find_dates(line.text)} - {None}
-    said = said or set(_list_orders_by_week(page))
-    if said:
-        return said.pop() if len(said) == 1 else None
+    """None: nothing tells it, or one sign speaks against another."""
+    is_american = has_american_address(line.text for line in page)
+    said = set(_list_said_orders(page)) or {*_list_orders_by_week(page), *_list_orders_by_words(page)}
     text = "\n".join(line.text for line in page).lower()
+    says_day_first = _DAY_FIRST_LANGUAGE.search(text) or _DAY_FIRST_COUNTRY.search(text)
+    if said:
+        order = said.pop()
+        is_against = is_american if order else says_day_first and not is_american
+        return None if said or is_against else order
     if _DAY_FIRST_LANGUAGE.search(text):
         return True
-    if any(_AMERICAN.search(line.text) for line in page):
+    if is_american:
         return None if may_write_day_first(text) else False
-    if _MONTH_FIRST.search(text) or any(map(_names_america, page)):
-        may_be_other = may_write_day_first(text) or _OTHER_DOLLARS.search(text) is not None
-        return None if may_be_other and not _is_later_day_first(page) else False
-    if "$" in text:
+    if _MAY_BE_AMERICAN.search(text):
+        if _MONTH_FIRST.search(text) and not may_write_day_first(text) and _is_later_day_first(page):
+            return False
         may_be_first = may_write_day_first(text) or _OTHER_DOLLARS.search(text) is not None
-        by_settlement = _determine_by_settlement(page)
-        return by_settlement if by_settlement or not may_be_first else None
+        return _determine_by_settlement(page, may_be_first=may_be_first)
     return True if _DAY_FIRST_COUNTRY.search(text) else None
 
 
 def may_be_other_dollar(page: Sequence[TextLine]) -> bool:
-    """Whether `$` may be that of another country than the United States, which the note names."""
-    if any(_AMERICAN.search(line.text) for line in page):
-        return False
-    return any(_OTHER_DOLLARS.search(line.text.lower()) for line in page)
+    """Whether `$` may be that of another country than the United States: unless an American broker writes it, or all
+    securities are American and the note names no other country that has dollars or pesos."""
+    if any(_GLUED_DOLLAR.search(line.text) for line in page):
+        return True
+    countries = {match[1] for line in page for match in _ISIN.finditer(line.text)}
+    names_other = any(_OTHER_DOLLARS.search(line.text.lower()) for line in page)
+    if has_american_address(line.text for line in page):
+        return bool(countries & _OWN_DOLLARS)
+    if names_other or countries & _OWN_DOLLARS:
+        return True
+    return countries != {"US"} and set(_list_said_orders(page)) != {False}  # `02/28/2025` is written in America
+
+
+_OWN_DOLLARS = frozenset({"AR", "AU", "CA", "CL", "CO", "HK", "MX", "NZ", "SG", "TW"})
+
+
+def _list_said_orders(page: Sequence[TextLine]) -> Iterator[bool]:
+    """By dates that only one order makes a day; one in a security's name is as its country writes it."""
+    for match, written, text in _list_written(page):
+        order = written.says_day_first
+        if order is not None and not _IN_NAME.search(text, 0, match.start()):
+            yield order
+
+
+def _list_orders_by_words(page: Sequence[TextLine]) -> Iterator[bool]:
+    """`April 3, 2026` beside `03/04/2026`: the day that the note writes in words, too."""
+    dates = [written for _, written, _ in _list_written(page)]
+    in_words = {written.resolve_date(day_first=None) for written in dates if written.is_settled} - {None}
+    for written in dates:
+        if written.is_settled or written.says_day_first is not None or written.first == written.second:
+            continue
+        orders = [order for order in (True, False) if written.resolve_date(day_first=order) in in_words]
+        yield from orders
+
+
+def _list_written(page: Sequence[TextLine]) -> Iterator[tuple[re.Match[str], values.WrittenDate, str]]:
+    for line in page:
+        for match, written in zip(values.DATES.finditer(line.text), values.find_dates(line.text), strict=True):
+            yield match, written, line.text
 
 
 def _is_later_day_first(page: Sequence[TextLine]) -> bool:
-    """Whether dates would be weeks later than the last one that is written in words, and not so with the month first: a
-    statement lists no trade that was made after it."""
+    """Whether dates would be weeks later than the day in words on which the document was written, and not so with the
+    month first: a statement lists no trade that was made after it."""
     written = [each for line in page for each in values.find_dates(line.text)]
-    last = _find_latest([each for each in written if each.is_settled], day_first=True)
+    sent = [each for line in page if not _SENT_ON.search(line.text) for each in values.find_dates(line.text)]
+    last = _find_latest([each for each in sent if each.is_settled], day_first=True)
     if last == date.min:
         return False
     latest = {order: _find_latest(written, day_first=order) for order in (True, False)}
-    return latest[True] > last + _LONG_SETTLEMENT and latest[False] <= last + _USUAL_SETTLEMENT
+    return latest[True] > last + _AFTER_STATEMENT and latest[False] <= last + _SOON
 
 
 def _find_latest(written: Sequence[values.WrittenDate], *, day_first: bool) -> date:
     found = (each.resolve_date(day_first=day_first) for each in written)
     return max((day for day in found if day is not None), default=date.min)
-
-
-def _names_america(line: TextLine) -> bool:
-    return _AMERICA.search(line.text) is not None and _OF_OTHERS.search(line.text) is None
 
 
 def _list_orders_by_week(page: Sequence[TextLine]) -> Iterator[bool]:
@@ -114,15 +148,20 @@ def _falls_on(found: date | None, day: int) -> bool:
     return found is not None and found.weekday() == day
 
 
-def _determine_by_settlement(page: Sequence[TextLine]) -> bool | None:
-    """The order in which the trade was settled some days later, where by the other one it was not within weeks."""
+def _determine_by_settlement(page: Sequence[TextLine], *, may_be_first: bool) -> bool | None:
+    """The order in which the trade was settled some days later, where the other one makes it impossible: on a day of a
+    weekend, before it, or after more than a quarter of a year. A new issue may be settled a month later.
+
+    `may_be_first`: the note names who writes the day first; then this is what the settlement has to agree with.
+    """
     lasted = {order: _find_settlement(page, day_first=order) for order in (True, False)}
     usual = [order for order, days in lasted.items() if days is not None and _is_usual(*days)]
     if len(usual) != 1:
         return None
+    if may_be_first:
+        return True if usual[0] else None
     other = lasted[not usual[0]]
-    is_long = other is not None and not timedelta() <= other[1] - other[0] <= _LONG_SETTLEMENT
-    return usual[0] if is_long else None
+    return usual[0] if other is not None and not _is_possible(*other) else None
 
 
 def _find_settlement(page: Sequence[TextLine], *, day_first: bool) -> tuple[date, date] | None:
@@ -133,5 +172,11 @@ def _find_settlement(page: Sequence[TextLine], *, day_first: bool) -> tuple[date
 
 
 def _is_usual(traded: date, settled: date) -> bool:
-    is_soon = timedelta() < settled - traded <= _USUAL_SETTLEMENT
-    return is_soon and max(traded.weekday(), settled.weekday()) < _SATURDAY
+    days = (traded + timedelta(days=later) for later in range(1, (settled - traded).days + 1))
+    is_soon = sum(day.weekday() < _SATURDAY for day in days) <= _USUAL_DAYS
+    return traded <= settled and is_soon and _is_possible(traded, settled)
+
+
+def _is_possible(traded: date, settled: date) -> bool:
+    is_open = max(traded.weekday(), settled.weekday()) < _SATURDAY
+    return is_open and timedelta() <= settled - traded <= _LONG_SETTLEMENT

@@ -5,8 +5,9 @@ are none of it.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
+from itertools import islice
 
 from ingestion.domain.transcript import TextCell
 from ingestion.extract import kind_words
@@ -21,24 +22,27 @@ from ingestion.extract.trades.lines import (
     list_words_behind,
 )
 from ingestion.extract.trades.name_cells import clean_name
+from ingestion.extract.trades.no_names import do_contradict, is_no_name, is_of_bank
 from ingestion.extract.trades.numbers import Number
 from ingestion.extract.trades.security import ISIN
 
 _MIN_NAME = 4  # letters
 _MAX_NAME = 120
+_MAX_LABELS = 200  # of a document
 _MAX_SAID = 160  # letters of a line that says what was bought
 _LINES_TO_ISIN = 2
 _MIN_NUMBERS = 2  # of the row of a trade
 _TYPE_OF = re.compile(r"\b(?:types?|tipo|soort|art|class|clase)\b[^:]{0,12}$", re.IGNORECASE)
 _PLACE = (
-    r"exchange|venues?|market|marknad|marked|markedsplads|b[öo]rse(?:nplatz)?|(?:handels|ausf[üu]hrungs|b[öo]rsen)-?platz|ort|der|ausf[üu]hrung|place|of|execution|trading|lieu|d['’]ex[ée]cution|bourse|march[ée]"
+    r"exchange|venues?|market|marknad|marked|markedsplads|b[öo]rse(?:nplatz)?|(?:handels|ausf[üu]hrungs|b[öo]rsen)?platz|handels|b[öo]rsen|ort|der|ausf[üu]hrung|place|of|execution|trading|lieu|ex[ée]cution|bourse|march[ée]"
     r"|mercado|lugar|de|ejecuci[óo]n|mercato|sede|di|esecuzione|beurs|markt|plaats|van|uitvoering|local|execu[çc][ãa]o|miejsce|wykonania|rynek|gie[łl]da|trh|burza"
 )
-_ONLY_HEADS = re.compile(
-    rf"\W*(?:(?:{_PLACE}|d[ée]bits?|cr[ée]dits?|d[ée]bito|cr[ée]dito|debet|soll|haben|amount|montant|informations?|sur|l['’]ex[ée]cution)\W*)+",
+_HEAD = re.compile(
+    rf"(?:{_PLACE}|d[ée]bits?|cr[ée]dits?|d[ée]bito|cr[ée]dito|debet|soll|haben|amount|montant|informations?|sur|[dl])",
     re.IGNORECASE,
 )
 _NUMBER_OF_SECURITY = re.compile(r"\w{0,20}(?:code|nummer|number|nr|kenn\w*)\W*", re.IGNORECASE)
+_WORDS = re.compile(r"\w+")
 _CODE = re.compile(r"\(?(?=[A-Z0-9]*\d)[A-Z0-9]{6,12}\)?")
 _LAST_CODE = re.compile(r"\s+\(?(?=[A-Z0-9]*\d)([A-Z0-9]{5,9})\)?$")
 _UNIT = (
@@ -59,12 +63,11 @@ def find_name(
 ) -> str | None:
     """Behind its label, or in its column; else where a line says what was bought; else in front of the security's own
     number; else beside the quantity; else in front of the trade's numbers, in their row."""
-    for line, place in list_places(lines, Label.NAME):
-        is_title = kind_words.CONTRACT_NOTE_TITLE.search(line.text) is not None
-        if not is_title and _is_field(line, place) and (name := _find_at_label(lines, line, place)) is not None:
-            return name
+    labelled = [*_list_at_labels(lines)]
+    if labelled:
+        return labelled[0] if not any(do_contradict(labelled[0], other) for other in labelled[1:]) else None
     for line in lines:
-        if match := _SAID_NAME.search(line.text[:_MAX_SAID]):
+        if (match := _SAID_NAME.search(line.text[:_MAX_SAID])) and not is_no_name(match["name"]):
             return match["name"][:_MAX_NAME].strip()
     for line in lines:
         if (name := _find_before_isin(lines, line, isin)) is not None:
@@ -73,6 +76,18 @@ def find_name(
         if quantity is not None and (name := _find_beside_quantity(lines, position, line, quantity)) is not None:
             return name
     return _find_in_row(lines, row) if row is not None else None
+
+
+def _list_at_labels(lines: Sequence[ReadLine]) -> Iterator[str]:
+    for line, place in islice(list_places(lines, Label.NAME), _MAX_LABELS):
+        is_title = kind_words.CONTRACT_NOTE_TITLE.search(line.text) is not None
+        if is_title or not _is_field(line, place):
+            continue
+        cell = line.text[place.end :].strip(" \t:").split("\t")[0]
+        if cell and is_no_name(cell):
+            continue
+        if (name := _find_at_label(lines, line, place)) is not None and not is_of_bank(lines, name):
+            yield name
 
 
 def _find_at_label(lines: Sequence[ReadLine], line: ReadLine, place: LabelPlace) -> str | None:
@@ -96,7 +111,7 @@ def _finish(lines: Sequence[ReadLine], text: str) -> str | None:
     if (code := _LAST_CODE.search(name)) is not None and (names_code or _is_in_isin(lines, code[1])):
         name = name[: code.start()]
     name = _close_brackets(name.strip(" ,:;-"))
-    return name[:_MAX_NAME].strip() if _may_be_name(name) else None
+    return name[:_MAX_NAME].strip() if _may_be_name(name) and not is_no_name(name) else None
 
 
 def _is_in_isin(lines: Sequence[ReadLine], code: str) -> bool:
@@ -207,7 +222,7 @@ def _is_field(line: ReadLine, place: LabelPlace) -> bool:
 def _may_be_name(words: str) -> bool:
     """Not what a sentence goes on with, nor the other heads of a table."""
     is_long = len(words) > _MIN_NAME and re.search(r"[^\W\d_]{3}", words) is not None
-    if not is_long or words.split()[0].islower() or _ONLY_HEADS.fullmatch(words) is not None:
+    if not is_long or words.split()[0].islower() or all(map(_HEAD.fullmatch, _WORDS.findall(words))):
         return False
     rest = [*words]
     for amount in _AMOUNT.finditer(words):

@@ -23,6 +23,7 @@ _MAX_LINE = 140  # letters of a line that may tell of a trade
 _MAX_INCOME = 60  # letters of a line
 _MAX_HEADING = 40  # letters of a cell that says what was done, and nothing else
 _MAX_WORDS = 5  # of a heading
+_MAX_WORDS_WITH_PERIOD = 9  # `Activity from 1 March 2026 to 31 March 2026`
 _ENOUGH = 2
 _WORDS_OF_SENTENCE = 4
 _LINES_BELOW = 2  # a head, and the values in its columns
@@ -92,6 +93,33 @@ def names_costs_and_value(lines: Sequence[ReadLine]) -> bool:
         not line.numbers and words.COST_OF_HOLDING.search(line.text) and words.VALUE_OF_HOLDING.search(line.text)
         for line in lines
     )
+
+
+def may_list_what_was_done(page: Sequence[TextLine], lines: Sequence[ReadLine], rows: Sequence[ReadLine]) -> bool:
+    """Whether rows may be of trades, though their table names what was paid and what that is worth: each has a day of
+    its own, a quantity with a sign stands in one, or a heading says that it lists movements. Lists of sales have both
+    for the gain. What is held was priced on several days where a head says so.
+    """
+    if not rows:
+        return False
+    headings = [line.text for line in lines if not line.numbers] + [text for _, text in _list_titles(page)]
+    if any(_is_heading_of_movements(text) for text in headings):
+        return True
+    if any(words.DAY_OF_PRICE.search(line.text) for line in lines if not line.numbers):
+        return False
+    days = {match[0] for row in rows for match in values.DATES.finditer(row.text)}
+    return len(days) > 1 or any(_has_signed_quantity(row) for row in rows)
+
+
+def _is_heading_of_movements(text: str) -> bool:
+    """No sentence: `Purchases and sales are settled in two days.`"""
+    is_short = len(text.split()) <= _MAX_WORDS_WITH_PERIOD and not text.rstrip().endswith(".")
+    return is_short and words.MOVEMENTS.search(text) is not None
+
+
+def _has_signed_quantity(row: ReadLine) -> bool:
+    """The first number of a row is its quantity, as a rule."""
+    return bool(row.numbers) and (row.numbers[0].is_negative or row.text[: row.numbers[0].start].endswith("+"))
 
 
 def _is_of_trade(line: ReadLine) -> bool:

@@ -117,8 +117,19 @@ COST_OF_HOLDING = match_any(
     r"\b(?:anskaffelses\w*|gns\.?\s+k[øo]bskurs|anskaffnings\w*|gav\b|inng[åa]ngs\w*|gjennomsnittlig\s+kostpris|cena\s+nabycia|[śs]redni\s+kurs\s+nabycia|po[řr]izovac[íi]\s+(?:cena|hodnota))\b",
 )
 VALUE_OF_HOLDING = match_any(
-    r"\b(?:marktwert|kurswert|verkehrswert|depotwert|market\s+value|current\s+value|valuation|valorisation|valeur\s+(?:de\s+march[ée]|actuelle|boursi[èe]re)|valor\s+(?:de\s+mercado|actual|atual)|valoraci[óo]n|valore\s+(?:di\s+mercato|attuale)|controvalore|marktwaarde|actuele\s+waarde)\b",
+    r"\b(?:marktwert|verkehrswert|depotwert|market\s+value|current\s+value|valuation|valorisation|valeur\s+(?:de\s+march[ée]|actuelle|boursi[èe]re)|valor\s+(?:de\s+mercado|actual|atual)|valoraci[óo]n|valore\s+(?:di\s+mercato|attuale)|marktwaarde|actuele\s+waarde)\b",
     r"\b(?:markedsv[æa]rdi|kursv[æa]rdi|marknadsv[äa]rde|markedsverdi|warto[śs][ćc]\s+(?:rynkowa|bie[żz][ąa]ca)|tr[žz]n[íi]\s+hodnota|aktu[áa]ln[íi]\s+hodnota)\b",
+)
+
+# The day on which there was a price for what is held: no day of a trade.
+DAY_OF_PRICE = match_any(
+    r"\b(?:kurs-?\s?(?:datum|vom|zeitpunkt)|preis-?\s?datum|bewertungs-?\s?(?:tag|datum|stichtag)|stichtag|pric(?:e|ing)\s+date|date\s+of\s+price|valuation\s+date|date\s+(?:du\s+|de\s+)?(?:cours|valorisation|[ée]valuation))\b",
+    r"\b(?:fecha\s+(?:de(?:l)?\s+)?(?:precio|valoraci[óo]n|cotizaci[óo]n)|data\s+(?:del\s+|di\s+|do\s+|da\s+|de\s+)?(?:prezzo|quotazione|valutazione|pre[çc]o|cota[çc][ãa]o|avalia[çc][ãa]o)|koers-?datum|kurs-?dato|prisdatum|data\s+(?:kursu|wyceny)|datum\s+(?:kurzu|ocen[ěe]n[íi]))\b",
+)
+# What stands above a list of what was done.
+MOVEMENTS = match_any(
+    r"\b(?:movements?|activity|activities|transactions?|trades|sales|purchases|disposals|realised\s+gains|realized\s+gains|ums[äa]tze\w{0,3}|\w{0,20}ums[äa]tze|bewegungen|transaktionen|verk[äa]ufe|k[äa]ufe|orderaus\w+|mouvements?|op[ée]rations?|achats|ventes|movimientos|operaciones|compras|ventas)\b",
+    r"\b(?:movimenti|operazioni|acquisti|vendite|compravendite|transacties|mutaties|aankopen|verkopen|movimentos|opera[çc][õo]es|vendas|transaktioner|aff[äa]rer|handler|handel|bev[æa]gelser|bevegelser|h[äa]ndelser|transakcje|operacje|obroty|transakce|obchody|pohyby)\b",
 )
 
 # Income that buys more of its security, what a bond or a right ends with: a trade, though no word for one stands there.

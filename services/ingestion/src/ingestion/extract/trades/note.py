@@ -34,6 +34,7 @@ from ingestion.extract.trades.no_trade import (
     is_of_terms,
     is_read_as_trade,
     may_book_trade,
+    may_list_what_was_done,
     names_costs_and_value,
     names_income,
     says_no_trade,
@@ -57,11 +58,11 @@ from ingestion.extract.trades.security import (
 from ingestion.extract.trades.side_and_dates import SHORT_DATE, find_direction
 from ingestion.extract.trades.taken_back import ReplacedNote, build_cancellation, find_replaced_note
 from ingestion.extract.trades.trade import SharedFacts, TradeReading, read_trade
-from ingestion.extract.trades.unfilled_orders import says_nothing_filled
+from ingestion.extract.trades.unfilled_orders import says_nothing_filled, tells_of_filled_order
 from mailroom_common.parser import JSON
 
-TRADE_READER = "trade-rules/5"
-OCR_TRADE_READER = "ocr+trade-rules/5"
+TRADE_READER = "trade-rules/6"
+OCR_TRADE_READER = "ocr+trade-rules/6"
 
 _SEVERAL = 2  # trades that hold together by themselves
 _CERTAIN = 0.9
@@ -156,6 +157,7 @@ def _read_lines(page: Sequence[TextLine], lines: Sequence[ReadLine], *, is_cut: 
         *(["corrected"] if replaced is not None else []),
         *_find_doubts(readings, lines, shared.columns, is_statement=is_statement),
         *(["lines"] if is_cut else []),
+        *(["unfilled"] if not is_statement and _may_be_unfilled(lines, readings) else []),
     ]
     return NoteReading(document_type, tuple(readings), True, tuple(doubts))
 
@@ -279,8 +281,11 @@ def _may_have_trades(
     is_read = speaks_of_trade and any(
         _is_solved(reading) and not reading.trade.list_missing_fields() for reading in readings
     )
-    if _is_order_only(lines) or says_nothing_filled(texts):
-        return is_read and any(reading.is_settlement_proven for reading in readings)
+    # A statement lists trades beside an order that found nobody.
+    is_unfilled = kind is not DocumentKind.ACTIVITY_STATEMENT and says_nothing_filled(texts)
+    if _is_order_only(lines) or is_unfilled:
+        is_proven = is_read and any(reading.is_settlement_proven for reading in readings)
+        return is_proven or (is_unfilled and tells_of_filled_order(lines, kind, readings))
     is_list = len(readings) >= _SEVERAL and all(reading.confidence >= _CERTAIN for reading in readings)
     if kind is not DocumentKind.ACTIVITY_STATEMENT and not is_list and says_no_trade(page, lines, readings):
         return False
@@ -300,6 +305,12 @@ def _may_have_trades(
     if tells_of_trade(lines) or is_read_as_trade(lines, readings):
         return True
     return not _says_what_it_is(page, texts)
+
+
+def _may_be_unfilled(lines: Sequence[ReadLine], readings: Sequence[TradeReading]) -> bool:
+    """Whether the one order that a paper names was perhaps not carried out: what it would have cost is no proof."""
+    is_single = len(readings) == 1 and not readings[0].is_settlement_proven
+    return is_single and says_nothing_filled(line.text for line in lines)
 
 
 def _is_order_only(lines: Sequence[ReadLine]) -> bool:
@@ -330,7 +341,8 @@ def _lists_trades(page: Sequence[TextLine], may_trade: Sequence[ReadLine], colum
     if any(LIKE_TRADE.search(row.text) for row in rows):
         return True
     # What is held is worth so much on that day; beside what was once paid, on whichever day there was a price.
-    if not names_day and (names_costs_and_value(may_trade) or (has_valuation_title(page) and len(days) == 1)):
+    is_of_holdings = names_costs_and_value(may_trade) or (has_valuation_title(page) and len(days) == 1)
+    if not names_day and is_of_holdings and not may_list_what_was_done(page, may_trade, rows):
         return False
     return any(not kind_words.NO_TRADE_WORD.search(row.text) for row in rows)
 

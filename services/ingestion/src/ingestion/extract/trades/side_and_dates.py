@@ -116,7 +116,9 @@ def _find_trade_date(lines: Sequence[ReadLine], year: int | None) -> tuple[date 
             )
             found = first.date if first.start <= 3 else near.date
             is_priced_before = any(found - _USUAL_SETTLEMENT <= day < found for day in _list_pricing_days(lines))
-            return found, (first.start <= 3 or bool(is_beside)) and not is_priced_before
+            is_of_order = _ORDERED.search(line.text) is not None and _ORDER_GIVEN.search(line.text) is not None
+            is_trade = not is_priced_before and not is_of_order
+            return found, (first.start <= 3 or bool(is_beside)) and is_trade
         if (written := SHORT_DATE.match(line.text)) and year is not None:
             return _build_date(year, int(written[2]), int(written[1])), True
     in_row = _find_date_of_quantity(lines)
@@ -134,7 +136,8 @@ def _find_said_day(lines: Sequence[ReadLine]) -> date | None:
         behind = f"{line.text[dates[0].end :]} {below.text if below is not None else ''}"
         sentence = _SENTENCE_END.split(behind)[0][:_MAX_PROSE]
         between = labels.WE_CONFIRM.split(line.text[: dates[0].start])[-1]
-        if _CARRIED_OUT.search(sentence) or _CARRIED_OUT.search(between):
+        said = [between, sentence]
+        if any(map(_CARRIED_OUT.search, said)) and not any(map(_ORDER_GIVEN.search, said)):
             days.add(dates[0].date)
     return days.pop() if len(days) == 1 else None
 
@@ -143,6 +146,18 @@ _SENTENCE_END = re.compile(r"(?<=[^\W\d])[.!?](?:\s|$)|:")
 _CARRIED_OUT = re.compile(
     r"\b(?:abgerechnet|ausgef[üu]hrt|gehandelt|abgeschlossen|get[äa]tigt|vorgenommen|durchgef[üu]hrt|executed|traded|dealt|transacted|carried\s+out|ex[ée]cut[ée]e?s?|r[ée]alis[ée]e?s?|effectu[ée]e?s?|n[ée]goci[ée]e?s?|ejecutad[oa]s?|realizad[oa]s?|efectuad[oa]s?"
     r"|eseguit[oaie]|effettuat[oaie]|negoziat[oaie]|uitgevoerd|verhandeld|afgerekend|executad[oa]s?|efetuad[oa]s?|utf[öo]rt|genomf[öo]rt|udf[øo]rt|gennemf[øo]rt|utf[øo]rt|gjennomf[øo]rt|handlet|handlat|wykona(?:li[śs]my|no)|zrealizowa(?:li[śs]my|no)|zawar(?:li[śs]my|to)|provedli|uskute[čc]nili)\b",
+    re.IGNORECASE,
+)
+
+# The day of a sentence that speaks of the order's coming is perhaps that one, whatever else it says.
+_ORDER_GIVEN = re.compile(
+    r"\b(?:erteil\w+|eingegangen\w*|eingereicht\w*|erhalten\w*|aufgegeben\w*|[üu]bermittel\w+|platziert\w*|gestellt\w*|gegeben\w*"
+    r"|received|placed|gave|given|submitted|entered|lodged|instruct\w+|sent|dated|issued|requested"
+    r"|transmis\w*|re[çc]u\w*|pass[ée]\w*|donn[ée]\w*|saisi\w*|confi[ée]\w*|d[ée]pos[ée]\w*|adress[ée]\w*|envoy[ée]\w*"
+    r"|curs\w+|recib\w+|dio|dada|dado|solicit\w+|present[óao]\w*|remiti\w+|envi[óao]\w*|transmiti\w+|orden[óao]\w*"
+    r"|conferi\w+|imparti\w+|ricevut\w+|trasmess\w+|inoltrat\w+|inserit\w+|inviat\w+|ontvangen|opgegeven|geplaatst\w*|ingelegd\w*|doorgegeven|verstrekt\w*|ingediend\w*"
+    r"|recebid\w+|transmitid\w+|enviad\w+|colocad\w+|l[äa]mna\w+|lagts?|lades?|lagd\w*|mottag\w+|mottog\w*|inkom\w+|skickat\w*|afgiv\w+|afgav|modtag\w+|modtog|indsend\w+|indg[åa]e\w*|avgitt|avga|mottatt"
+    r"|z[łl]o[żz]on\w+|przyj[ęe]t\w+|otrzyman\w+|przekazan\w+|wydan\w+|podan\w+|zadan\w+|p[řr]ijat\w+|obdr[žz]en\w+|doru[čc]en\w+)\b",
     re.IGNORECASE,
 )
 
@@ -265,7 +280,10 @@ _PRINTED_ON = re.compile(
     re.IGNORECASE,
 )
 # The day on which an order was given is not that of the trade.
-_ORDERED = re.compile(r"\b(?:auftrag|order|ordre|orden|ordine|ordem|opdracht)", re.IGNORECASE)
+_ORDERED = re.compile(
+    r"(?:auftr[aä]g|\border|\bordre|\borden|\bordine|\bordem|opdracht|\bzlecen|\bdyspozyc|\bpokyn|\bp[řr][íi]kaz)",
+    re.IGNORECASE,
+)
 _ORDERED_ON = re.compile(
     r"(?:auftrag|order|ordre|orden|ordine|ordem|opdracht)\w{0,8}\s+(?:vom|v\.|from|of|dated|du|del|de|di|van|d\.d\.)?\s*$",
     re.IGNORECASE,

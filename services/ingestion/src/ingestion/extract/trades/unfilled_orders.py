@@ -1,14 +1,19 @@
 """Whether a paper says of its order that nothing was traded: it expired, was refused, or found nobody.
 
 Only what is said to have happened counts: `Orders that are not filled expire` stands in the terms of real notes, and
-`The remaining 50 were not filled` below a trade.
+`The remaining 50 were not filled` below a trade. Notes also say where, or as what, an order was not carried out, and
+what became of an earlier one: so a sentence is evidence only where nothing else tells of a trade.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
+from ingestion.extract.document_kind import DocumentKind
 from ingestion.extract.labels import match_any
 from ingestion.extract.trades import labels
+from ingestion.extract.trades.labels import Label
+from ingestion.extract.trades.lines import ReadLine
+from ingestion.extract.trades.trade import TradeReading
 
 _MAX_LINES = 60
 _MAX_LINE = 140  # letters
@@ -27,15 +32,47 @@ _REST = match_any(
     r"\b(?:remain\w*|balance|residual|partial\w*|part\s+of|rest(?:lich\w*|menge)?|[üu]brig\w*|teil\w*|reste|restante?s?|solde|partiel\w*|parcial\w*|restant[ei]|residu[oa]|parzial\w*|resterende|gedeeltelijk\w*|[åa]terst[åa]\w*|resterande|delvis|pozosta[łl]\w*|cz[ęe][śs]ciow\w*|zb[ýy]v\w+|[čc][áa]ste[čc]n\w+)\b"
 )
 _IN_GENERAL = match_any(
-    r"\b(?:any|orders\s+(?:that|which|not)|limit\s+orders|falls|wenn|sofern|auftr[äa]ge|orders,?\s+die|ordres|[óo]rdenes|ordini|ordens|zlecenia\s+kt[óo]re|unless|if|should|would|may|might|sollten?|w[üu]rden?|en\s+cas|qualora|indien|hvis|je[śs]li|pokud)\b|^\W*(?:si|se|om|caso)\b"
+    r"\b(?:any|orders\s+(?:that|which|not)|limit\s+orders|falls|wenn|sofern|auftr[äa]ge|orders,?\s+die|ordres|[óo]rdenes|ordini|ordens|zlecenia\s+kt[óo]re|unless|if|should|would|may|might|can|cannot|sollten?|w[üu]rden?|en\s+cas|qualora|indien|hvis|je[śs]li|pokud)\b|^\W*(?:si|se|om|caso)\b"
+)
+
+# Behind it: on which venue, or as what, it was not carried out. It was so on another one, or as something else.
+_NOT_SO = match_any(
+    r"\A(?:\s+(?:werden|worden|being))?\s+(?:on\s+(?:a|an|any|the|our|own)\b|at\s+(?:a|an|any|the)\b|in\s+(?:a|an|any|the)\b|with\s+(?:advice|soft)|through\b|off\b|as\s+(?:agent|principal|a)\b|outside\b)",
+    r"\A(?:\s+(?:werden|worden))?\s+(?:an|auf|[üu]ber|als|in|im|f[üu]r)\b|\Ae?s?\s+(?:sur|en|dans|hors|pour)\b|\A\s+(?:en|fuera|por\s+(?:cuenta|conta)|num|numa|em|na?)\b",
+    r"\A\s+(?:su|sul|in|fuori|per\s+conto|op|buiten|voor)\b|\A\w?\s+(?:p[åa]|utanf[öo]r|udenfor|utenfor|for|f[öo]r|w|na|poza|mimo)\b",
+)
+_INSTEAD = match_any(
+    r"\b(?:instead|sondern|ersetzt|ersatz|vorherige\w?|remplac\w+|pr[ée]c[ée]dent\w?|sino|bens[ìi]|utan|lecz|n[ýy]br[žz]|replaced|previous|earlier|original|urspr[üu]nglich\w*)\b"
+    r"|\bour\s+own\s+account\b|\bsoft\s+commission|\bcontrepartie\b|/\s*filled\b|\b\d[\d.,]*\s+in\s+total\b|\b0\s+today\b"
 )
 
 
 def says_nothing_filled(texts: Iterable[str]) -> bool:
     return any(
-        (_NOT_FILLED.search(text) or labels.FAILED_ORDER.search(text))
-        and _REST.search(text) is None
-        and _IN_GENERAL.search(text) is None
+        _says_so(text) and not any(pattern.search(text) for pattern in (_REST, _IN_GENERAL, _INSTEAD))
         for text in islice(texts, _MAX_LINES)
         if len(text) <= _MAX_LINE
     )
+
+
+def _says_so(text: str) -> bool:
+    return any(_NOT_SO.search(text[end:]) is None for end in _list_ends(text))
+
+
+def _list_ends(text: str) -> Iterator[int]:
+    for pattern in (_NOT_FILLED, labels.FAILED_ORDER):
+        yield from (match.end() for match in pattern.finditer(text))
+
+
+def tells_of_filled_order(
+    lines: Sequence[ReadLine], kind: DocumentKind | None, readings: Sequence[TradeReading]
+) -> bool:
+    """Whether a document has what an order that was not carried out can't have: the title of a note, a day of
+    settlement, an amount that was settled on a day, or several rows."""
+    if kind is DocumentKind.CONTRACT_NOTE:
+        return True
+    if any(place.label is Label.SETTLEMENT_DATE for line in lines for place in line.labels):
+        return True
+    trades = [reading.trade for reading in readings if reading.trade.quantity is not None]
+    has_amount = any(trade.settled_amount and trade.trade_date is not None for trade in trades)
+    return has_amount or len(trades) > 1

@@ -3,16 +3,32 @@
 import pytest
 from note_texts import ENGLISH, FRENCH, read, read_only
 
-ON_ONE_DAY = ENGLISH.replace("€", "$").replace("15 Jan 2026 08:13:35", "02/09/2026").replace("19/01/2026", "02/09/2026")
+ON_ONE_DAY = (
+    ENGLISH.replace("€", "US$").replace("15 Jan 2026 08:13:35", "02/09/2026").replace("19/01/2026", "02/09/2026")
+)
 
 
 @pytest.mark.parametrize(
     ("line", "trade_date"),
     [
-        ("Member of FINRA and SIPC", "2026-02-09"),
         ("Boston, MA 02110", "2026-02-09"),
-        ("New York, NY", "2026-02-09"),
-        ("United States of America", "2026-02-09"),
+        ("12 Bay Street, Los Angeles, California 90026-1234, USA", "2026-02-09"),
+        ("LOS ANGELES CA 90026\nMember SIPC.", "2026-02-09"),
+        ("LOS ANGELES CA 90026", None),
+        ("Client ID 83213", None),
+        ("ORDER ID 83213\nMember SIPC.", None),
+        ("Client, ID 83213", None),
+        ("Berlin, DE 10117", None),  # no zip code of Delaware
+        ("Milano, MI 20121", None),
+        ("Cleared by Harbour Clearing LLC, Chatham, NJ 07928", None),
+        ("Dubai\nBoston, MA 02110", None),
+        ("Mumbai, September 2, 2026", "2026-09-02"),  # one reading of the date, in words
+        ("Member of FINRA and SIPC", None),
+        ("Executed through Harbour LLC, member FINRA/SIPC", None),
+        ("Accounts are not protected by SIPC", None),
+        ("Market: New York, NY", None),
+        ("United States of America", None),
+        ("Country: United States", None),
         ("Printed on February 10, 2026", "2026-02-09"),
         ("Printed on 02/13/2026", "2026-02-09"),
         ("Printed on 13/09/2026", "2026-09-02"),
@@ -39,7 +55,17 @@ def test_dollars_do_not_tell_the_order_of_day_and_month_what_else_the_note_says_
 
 
 @pytest.mark.parametrize(
-    "line", ["Toronto, November 3, 2026", "Montréal, 10 Feb 2026 10:15:00", "Dealt on 10 Feb 2026, London"]
+    "line",
+    [
+        "Toronto, November 3, 2026",
+        "Montréal, 10 Feb 2026 10:15:00",
+        "Dealt on 10 Feb 2026, London",
+        "Terms effective February 9, 2025",
+        "Bond 5.25% 15/08/2031",
+        "Shares (ex-div 22/03/2026)",
+        "London\nOption AAPL 02/20/2026 C200",  # written as its exchange does
+        "Printed on 13/09/2026\nBoston, MA 02110",  # one sign against another
+    ],
 )
 def test_beside_a_date_that_is_not_read_another_one_is_not_certain(line: str) -> None:
     assert read(f"{ON_ONE_DAY}\n{line}").confidence < 0.9
@@ -53,8 +79,11 @@ def test_a_language_of_europe_writes_the_day_first_in_dollars_too() -> None:
 @pytest.mark.parametrize(
     ("traded", "settled", "line", "trade_date"),
     [
-        ("03/04/2026", "03/06/2026", "", "2026-03-04"),
-        ("02/09/2026", "04/09/2026", "", "2026-09-02"),
+        ("01/05/2026", "01/06/2026", "", None),  # 1 May and 1 June, as new issues are, or two days of January
+        ("02/03/2026", "02/04/2026", "", None),
+        ("03/04/2026", "03/06/2026", "", None),
+        ("02/04/2026", "06/04/2026", "", "2026-04-02"),  # by the other order more than a quarter of a year
+        ("02/05/2026", "02/06/2026", "", "2026-02-05"),  # 2 May is a Saturday
         ("02/09/2026", "04/09/2026", "London", "2026-09-02"),
         ("03/04/2026", "03/06/2026", "London", None),  # what London writes is against it
         ("03/04/2026", "05/04/2026", "", None),  # nothing is settled on a Sunday
@@ -65,7 +94,7 @@ def test_a_language_of_europe_writes_the_day_first_in_dollars_too() -> None:
 def test_where_one_order_alone_settles_the_trade_within_days_it_is_that_one(
     traded: str, settled: str, line: str, trade_date: str | None
 ) -> None:
-    text = ENGLISH.replace("€", "$").replace("15 Jan 2026 08:13:35", traded).replace("19/01/2026", settled)
+    text = ENGLISH.replace("€", "US$").replace("15 Jan 2026 08:13:35", traded).replace("19/01/2026", settled)
     found = read(f"{text}\n{line}")
     assert found.trades[0].trade.to_json().get("trade_date") == trade_date
     assert (found.confidence >= 0.9) is (trade_date is not None)
@@ -80,7 +109,7 @@ def test_a_canadian_statement_that_writes_months_in_words_lists_no_trade_after_i
 @pytest.mark.parametrize(
     ("line", "currency"),
     [
-        ("", "USD"),
+        ("", None),
         ("Boston, MA 02110", "USD"),
         ("Sydney NSW 2000, Australia", None),
         ("Hong Kong", None),
@@ -93,3 +122,9 @@ def test_a_dollar_of_a_country_that_has_its_own_is_not_certainly_that_of_america
     line: str, currency: str | None
 ) -> None:
     assert read_only(f"{ENGLISH.replace('€', '$')}\n{line}").get("currency") == currency
+
+
+@pytest.mark.parametrize(("line", "currency"), [("", "USD"), ("Toronto", None), ("Printed 20/01/2026", None)])
+def test_a_dollar_beside_a_date_as_only_america_writes_it_is_its_own(line: str, currency: str | None) -> None:
+    text = ENGLISH.replace("€", "$").replace("19/01/2026", "01/19/2026")
+    assert read_only(f"{text}\n{line}").get("currency") == currency

@@ -68,6 +68,65 @@ def test_a_name_keeps_its_brackets_and_has_no_number_of_the_security(written: st
     assert read_only(ENGLISH.replace("Allianz SE", written))["security_name"] == name
 
 
+@pytest.mark.parametrize(
+    ("lines", "name"),
+    [
+        ("Instrument  Equity\nISIN  DE0008404005", None),
+        ("Wertpapier  Aktie\nISIN  DE0008404005", None),
+        ("Gattung  Inhaberaktien o.N.\nBezeichnung  Siemens AG\nISIN  DE0008404005", "Siemens AG"),
+        ("Værdipapir  Aktier\nISIN  DE0008404005", None),
+        ("Nazwa  Akcje zwykłe\nISIN  DE0008404005", None),
+        ("Título  Ações ordinárias\nISIN  DE0008404005", None),
+        ("Strumento  Azione ordinaria\nISIN  DE0008404005", None),
+        ("Company  BHP Group Limited\nSecurity  ORDINARY FULLY PAID\nISIN  DE0008404005", "BHP Group Limited"),
+        ("Instrument  Bond fund\nISIN  DE0008404005", None),
+        ("Fonds  Global Bond Fund\nISIN  DE0008404005", "Global Bond Fund"),
+    ],
+)
+def test_a_kind_of_security_is_no_name(lines: str, name: str | None) -> None:
+    assert read_only(NAMELESS.format(lines))["security_name"] == name
+
+
+@pytest.mark.parametrize(
+    ("lines", "name"),
+    [
+        ("Execution venue London, ISIN DE0008404005", None),
+        ("Stock  London Stock Exchange (SETS)\nISIN  DE0008404005", None),
+        ("Název  Burza cenných papírů Praha\nISIN  DE0008404005", None),
+        ("Instrument  Euronext Paris\nISIN  DE0008404005", None),
+        ("Instrument  Deutsche Börse AG\nISIN  DE0008404005", "Deutsche Börse AG"),
+        ("Instrument  Euronext NV\nISIN  DE0008404005", "Euronext NV"),
+    ],
+)
+def test_a_venue_is_no_name_but_the_company_that_runs_one_is(lines: str, name: str | None) -> None:
+    assert read_only(NAMELESS.format(lines))["security_name"] == name
+
+
+def test_the_part_that_the_bank_took_is_no_name() -> None:
+    assert (
+        read_only(NAMELESS.format("Bought 10 shares as agent at EUR 20.50\nISIN DE0008404005"))["security_name"] is None
+    )
+
+
+@pytest.mark.parametrize("foot", ["", "\nHarbour Brokers Ltd is authorised and regulated by the FCA"])
+def test_the_bank_is_no_name(foot: str) -> None:
+    text = NAMELESS.format("ISIN DE0008404005\nSecurity  Harbour Brokers Ltd").strip()
+    text = text + foot if foot else f"Harbour Brokers Ltd\n{text}"
+    assert read_only(text)["security_name"] is None
+
+
+def test_names_that_contradict_each_other_leave_it_empty() -> None:
+    both = "Security  Alpha Mining PLC\nISIN DE0008404005\nInstrument  {}"
+    assert read_only(NAMELESS.format(both.format("Omega Shipping AG")))["security_name"] is None
+    assert read_only(NAMELESS.format(both.format("Alpha Mining")))["security_name"] == "Alpha Mining PLC"
+
+
+def test_many_heads_in_a_cell_are_told_from_a_name_at_once() -> None:
+    """With a pattern for several words within one for many this took hours."""
+    lines = "Security: " + "Place de " * 40 + "EUR 12.50\nISIN DE0008404005"
+    assert read_only(NAMELESS.format(lines))["security_name"] is None
+
+
 def test_a_label_of_many_words_for_a_place_is_looked_at_in_a_moment() -> None:
     """A word that is one of a head, and two of them together, would be tried in each way: minutes."""
     assert read_only(NAMELESS.format(f"Security: {'Place de ' * 40}x"))["settled_amount"] == "209.95"

@@ -32,6 +32,37 @@ def test_the_day_of_the_order_is_not_that_of_the_trade() -> None:
     assert read_only(text.replace("\nHandelstag 15.01.2026", ""))["trade_date"] != "2026-01-14"
 
 
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Wir haben Ihren am 13.01.2026 erteilten Auftrag wie folgt ausgeführt:",
+        "Wir haben den am 13.01.2026 von Ihnen erteilten Auftrag zum Kauf ausgeführt.",
+        "We confirm that the order received on 13 January 2026 was executed at market.",
+        "We confirm that your purchase order placed on 13 January 2026 was executed.",
+        "Nous vous confirmons que votre ordre reçu le 13 janvier 2026 a été exécuté.",
+        "Hemos ejecutado la orden que nos cursó el 13/01/2026.",
+        "Confermiamo che l'ordine impartito il 13/01/2026 è stato eseguito.",
+        "Wij hebben uw order, ontvangen op 13-01-2026, uitgevoerd.",
+        "Executámos a ordem recebida em 13/01/2026; foi executada no mercado.",
+        "Vi har utfört er order som lämnades den 2026-01-13",
+        "Vi har udført Deres ordre, som blev afgivet den 13.01.2026",
+        "Potwierdzamy, że zlecenie złożone w dniu 13.01.2026 zostało zrealizowane / wykonano.",
+        "Potvrzujeme, že Váš pokyn podaný dne 13.01.2026 byl proveden; obchod jsme provedli na trhu.",
+    ],
+)
+def test_the_day_on_which_a_sentence_says_that_the_order_came_is_not_certainly_that_of_the_trade(sentence: str) -> None:
+    assert read(GERMAN.replace("Kauf am 15.01.2026 um 08:13:35", f"Kauf\n{sentence}")).confidence < 0.9
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    ["Wir haben Ihren Auftrag am 15.01.2026 ausgeführt.", "We confirm that we executed your order on 15 January 2026."],
+)
+def test_the_day_on_which_a_sentence_says_that_the_order_was_carried_out_is_that_of_the_trade(sentence: str) -> None:
+    found = read(GERMAN.replace("Kauf am 15.01.2026 um 08:13:35", f"Kauf\n{sentence}"))
+    assert (str(found.trades[0].trade.trade_date), found.confidence >= 0.9) == ("2026-01-15", True)
+
+
 def test_what_was_paid_says_which_way_a_trade_went_where_no_word_does() -> None:
     text = GERMAN.replace("Kauf am", "Abrechnung am")
     assert read_only(text)["direction"] == "buy"

@@ -3,6 +3,8 @@
 import pytest
 from note_texts import ENGLISH, read, read_only
 
+from ingestion.extract.trades.unfilled_orders import says_nothing_filled
+
 UNFILLED = """
 Order notice
 {sentence}
@@ -86,3 +88,85 @@ def test_what_a_supervisor_takes_as_a_fee_is_one(name: str) -> None:
 def test_what_is_called_a_tax_a_duty_or_a_levy_is_a_tax(name: str) -> None:
     found = read_only(ENGLISH.replace("Commission: €4.95", f"Commission: €3.95\n{name}: €1.00"))
     assert (found["fees"], found["taxes"]) == ("3.95", "1.00")
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "This order was not executed on a regulated market or MTF; we dealt as principal.",
+        "Your limit order of 27 February was not filled and was replaced by this order.",
+        "Your right to cancel: the order has lapsed once we have dealt.",
+        "Order status: Expired/Filled see overleaf",
+        "A cancelled order cannot be reinstated.",
+        "Your order was not executed.",
+        "L'ordre n'a pas été exécuté sur un marché réglementé mais de gré à gré.",
+        "L'ordine non è stato eseguito su un mercato regolamentato.",
+    ],
+)
+def test_a_note_of_a_trade_is_kept_whatever_its_small_print_says_of_orders(sentence: str) -> None:
+    note = ENGLISH.replace("Commission: €4.95\n", "")
+    assert note != ENGLISH
+    assert read(f"{note}\n{sentence}").has_trades is True
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "This order was not executed on a regulated market or MTF; we dealt as principal.",
+        "Ihr Auftrag konnte nicht ausgeführt werden an der Börse, sondern wurde intern ausgeführt.",
+        "L'ordre n'a pas été exécuté sur un marché réglementé.",
+        "La orden no ha sido ejecutada en un mercado regulado.",
+        "De order is niet uitgevoerd op een gereglementeerde markt.",
+        "A ordem não foi executada num mercado regulamentado.",
+        "Ordern har inte utförts på en reglerad marknad.",
+        "Handlen er ikke gennemført på et reguleret marked.",
+        "Zlecenie nie zostało wykonane w systemie obrotu.",
+        "Pokyn nebyl proveden na regulovaném trhu.",
+    ],
+)
+def test_where_an_order_was_not_carried_out_does_not_say_that_it_was_not(sentence: str) -> None:
+    assert says_nothing_filled([sentence]) is False
+
+
+def test_an_order_that_found_nobody_takes_no_trade_from_a_statement() -> None:
+    statement = (
+        "Statement of account\nTransactions\nTrade date  Type  Security  ISIN  Quantity  Price  Amount\n"
+        "03 Mar 2026  Buy  Vodafone Group PLC  GB00BH4HKS39  1,000  0.72  729.95\n"
+        "10 Mar 2026  Sell  BP PLC  GB0007980591  500  4.80  2,390.05\nOrders\nYour order for 100 HSBC has expired."
+    )
+    assert read(statement).has_trades is True
+
+
+def test_what_a_sentence_says_was_not_carried_out_completes_only_where_its_amount_is_proven() -> None:
+    note = ENGLISH.replace("Commission: €4.95\n", "")
+    assert "unfilled" in read(f"{note}\nYour order was not executed.").doubts
+    assert "unfilled" not in read(f"{ENGLISH}\nYour order was not executed.").doubts
+
+
+LISTS_OF_SALES = {
+    "Umsätze": "Depotauszug\nUmsätze\nDatum  Bezeichnung  ISIN  Stück  Kurs  Marktwert  Einstandswert\n"
+    "03.03.2026  Siemens AG  DE0007236101  10  180,00  1.800,00  1.200,00",
+    "Kurswert is the amount of a trade": "Depotauszug\nDatum  Bezeichnung  ISIN  Stück  Kurs  Kurswert  Einstandswert\n"
+    "03.03.2026  Siemens AG  DE0007236101  10  180,00  1.800,00  1.200,00",
+    "days of their own": "Statement of account\nDate  Security  Qty  Price  Market value  Book cost\n"
+    "03 Mar 2026  Vodafone Group PLC  1,000  0.72  720.00  600.00\n"
+    "10 Mar 2026  BP PLC  500  4.80  2,400.00  2,000.00",
+    "quantities with a sign": "Kontoutdrag\nDatum  Värdepapper  Antal  Kurs  Marknadsvärde  GAV\n"
+    "2026-03-03  Volvo B  -100  284,50  28 450,00  210,00\n2026-03-03  Ericsson B  -200  80,00  16 000,00  60,00",
+    "a heading": "Statement of account\nActivity\nDate  Security  Qty  Price  Market value  Book cost\n"
+    "03 Mar 2026  Vodafone Group PLC  1,000  0.72  720.00  600.00",
+}
+
+
+@pytest.mark.parametrize("text", LISTS_OF_SALES.values(), ids=LISTS_OF_SALES)
+def test_a_list_of_what_was_done_is_kept_though_it_names_cost_and_value(text: str) -> None:
+    assert read(text).has_trades is True
+
+
+def test_a_sentence_on_purchases_makes_no_list_of_movements_of_what_is_held() -> None:
+    text = (
+        "Portfolio valuation as of 16/02/2026\nSecurity  ISIN  Quantity  Price  Price date  Market value\n"
+        "Alpine Dairy SE  DE0008404005  1,250  2.2350 GBP  16/02/2026  2,793.75 GBP\n"
+        "Purchases and sales are settled in two days."
+    )
+    assert read(text).has_trades is False
