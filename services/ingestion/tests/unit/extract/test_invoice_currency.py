@@ -41,3 +41,21 @@ def test_a_bare_dollar_is_the_documents() -> None:
     assert not is_foreign("$ 12.00", "AUD")
     assert is_foreign("€ 12.00", "AUD")
     assert not is_foreign("€ 12.00", None)
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        (["Redgum Electrical Pty Ltd", "ABN 51 824 753 556", "Total $ 110.00"], None),
+        (["Unit 3, Singapore 408600", "Total $ 110.00"], None),
+        (["Total NT$ 110.00"], None),
+        (["Redgum Electrical Pty Ltd", "ABN 51 824 753 556", "Total USD 110.00"], "USD"),
+        (["Redgum Electrical Pty Ltd", "ABN 51 824 753 556", "Total AUD 110.00", "Net $ 100.00"], "AUD"),
+        (["1 Main St", "Austin, TX 78701", "Ship to: Toronto, Ontario", "Total $ 110.00"], "USD"),
+        (["Total $ 110.00"], "USD"),
+    ],
+)
+def test_a_bare_dollar_beside_a_country_that_has_its_own_is_not_certainly_american(
+    rows: list[str], expected: str | None
+) -> None:
+    assert currency(*rows) == expected

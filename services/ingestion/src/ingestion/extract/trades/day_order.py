@@ -12,6 +12,7 @@ from ingestion.domain.transcript import TextLine
 from ingestion.extract import values
 from ingestion.extract.american_address import has_american_address
 from ingestion.extract.date_order import may_write_day_first
+from ingestion.extract.other_dollars import GLUED_DOLLAR, names_other_dollar
 from ingestion.extract.trades.lines import read_lines
 from ingestion.extract.trades.side_and_dates import find_trade_date, list_settlement_dates
 
@@ -25,14 +26,6 @@ _DAY_FIRST_LANGUAGE = re.compile(
     r"|resgate|montante|preço|købt|solgt|datum|fecha)\b"
 )
 _DAY_FIRST_COUNTRY = re.compile(r"\b(?:fca|gbp|united kingdom|london|england|ireland|australia|eur)\b|£|€")
-_OTHER_DOLLARS = re.compile(
-    r"\b(?:australia|new\s+zealand|singapore|hong\s+kong|canad(?:a|ian)|toronto|vancouver|montr[ée]al|calgary|edmonton|ottawa|winnipeg|halifax|qu[ée]bec"
-    r"|ontario|alberta|manitoba|cad|ciro|iiroc|cipf|tsxv?|aud|asx|chess|sydney|melbourne|brisbane|perth|adelaide|canberra|abn|afsl|nzd|nzx"
-    r"|auckland|wellington|christchurch|sharesies|ird|sgd|sgx|hkd|hkex|sehk|kowloon|gst|hst|qst|taiwan|taipei|twd|m[ée]xico|monterrey|guadalajara"
-    r"|mxn|argentina|buenos\s+aires|ars|chile|clp|colombia|bogot[áa]|cop|uruguay|brazil|brasil|brl|jamaica|jmd|bahamas|bsd|barbados|bbd"
-    r"|trinidad|ttd|bermuda|cayman|belize|guyana|suriname|fiji|namibia|liberia|brunei|zimbabwe|dominican\w*|philippines)\b"
-)
-_GLUED_DOLLAR = re.compile(r"(?<![A-Za-z])(?!US\$)[A-Za-z]{1,4}\$")
 _ISIN = re.compile(r"\b([A-Z]{2})[A-Z0-9]{9}\d\b")
 # What an American note may carry, and another one as well: it is against the day first, and not for the month.
 _MAY_BE_AMERICAN = re.compile(r"\b(?:finra|sipc|fdic|cusip|usd|usa|u\.s\.a\.|united\s+states|llc|new\s+york)(?!\w)|\$")
@@ -67,7 +60,7 @@ def determine_day_first(page: Sequence[TextLine]) -> bool | None:
     if _MAY_BE_AMERICAN.search(text):
         if _MONTH_FIRST.search(text) and not may_write_day_first(text) and _is_later_day_first(page):
             return False
-        may_be_first = may_write_day_first(text) or _OTHER_DOLLARS.search(text) is not None
+        may_be_first = may_write_day_first(text) or names_other_dollar(text)
         return _determine_by_settlement(page, may_be_first=may_be_first)
     return True if _DAY_FIRST_COUNTRY.search(text) else None
 
@@ -75,10 +68,10 @@ def determine_day_first(page: Sequence[TextLine]) -> bool | None:
 def may_be_other_dollar(page: Sequence[TextLine]) -> bool:
     """Whether `$` may be that of another country than the United States: unless an American broker writes it, or all
     securities are American and the note names no other country that has dollars or pesos."""
-    if any(_GLUED_DOLLAR.search(line.text) for line in page):
+    if any(GLUED_DOLLAR.search(line.text) for line in page):
         return True
     countries = {match[1] for line in page for match in _ISIN.finditer(line.text)}
-    names_other = any(_OTHER_DOLLARS.search(line.text.lower()) for line in page)
+    names_other = any(names_other_dollar(line.text) for line in page)
     if has_american_address(line.text for line in page):
         return bool(countries & _OWN_DOLLARS)
     if names_other or countries & _OWN_DOLLARS:

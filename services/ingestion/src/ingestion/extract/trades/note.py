@@ -24,6 +24,7 @@ from ingestion.extract.document_kind import (
 )
 from ingestion.extract.layout_rules import cut_lines
 from ingestion.extract.ocr_certainty import find_uncertain_trade_values, was_read_by_ocr
+from ingestion.extract.other_dollars import NAMES_AMERICAN_DOLLAR
 from ingestion.extract.trades import labels
 from ingestion.extract.trades.columns import Columns, find_columns
 from ingestion.extract.trades.day_order import determine_day_first, may_be_other_dollar
@@ -146,7 +147,7 @@ def _read_lines(page: Sequence[TextLine], lines: Sequence[ReadLine], *, is_cut: 
             return NoteReading(document_type, (), has_trades=False, doubts=())
         document_type, readings = CONTRACT_NOTE, [inside]
     dollar = _find_dollar(lines)
-    is_open = may_be_other_dollar(page) and not any(_NAMES_DOLLAR.search(line.text) for line in page)
+    is_open = may_be_other_dollar(page) and not any(NAMES_AMERICAN_DOLLAR.search(line.text) for line in page)
     isins = list_isins(lines)
     readings = [_name_dollar(_name_security(reading, isins), dollar, is_open=is_open) for reading in readings]
     is_statement = document_type == ACTIVITY_STATEMENT
@@ -394,7 +395,6 @@ def _find_dollar(lines: Sequence[ReadLine]) -> str | None:
     return named.pop() if len(named) == 1 and not named & {"USD", "US$"} else None
 
 
-_NAMES_DOLLAR = re.compile(r"\bUSD\b|US\$|\b(?:U\.?S\.?|American)[-\s]dollars?\b", re.IGNORECASE)
 _DOLLARS = re.compile(r"\b(?:USD|AUD|CAD|NZD|HKD|SGD)\b|US\$")
 
 
