@@ -14,6 +14,7 @@ from mailroom_common.kafka.headers import decode_headers
 from mailroom_common.topics import MAIL_EVENTS
 
 pytestmark = pytest.mark.stack
+DOC_SOURCE = "5d1cbe51-0a4e-4f0e-9a55-6f1d0c6f2a11"
 
 
 def build_event(number: int) -> MailEvent:
@@ -21,7 +22,7 @@ def build_event(number: int) -> MailEvent:
         event_id=f"e{number:03}",
         occurred_at=NOW,
         tenant_id="acme",
-        doc_source_id="observed",
+        doc_source_id=DOC_SOURCE,
         kind=MailKind.CHANGED,
         message_id="m1",
         from_name="Ada \u00c4",
@@ -91,13 +92,13 @@ async def test_events_are_sent_again_as_they_were_and_in_their_order(site: CliSi
 
     since = (NOW + timedelta(seconds=2)).isoformat()
     sent = await site.run_json(
-        "replay", "mail-events", "--since", since, "--doc-source", "observed", "--replay-id", "r1"
+        "replay", "mail-events", "--since", since, "--doc-source", DOC_SOURCE, "--replay-id", "r1"
     )
     assert sent["records"] == 5
-    assert api.queries[-1]["doc_source_id"] == "observed"
+    assert api.queries[-1]["doc_source_id"] == DOC_SOURCE
     records = await site.kafka.read_all(MAIL_EVENTS.name)
     assert [site.codec.decode(MAIL_EVENTS, raw.value) for raw in records] == api.events[2:]
-    assert {raw.key for raw in records} == {b"observed"}
+    assert {raw.key for raw in records} == {DOC_SOURCE.encode()}
     assert {decode_headers(raw.headers)["mr-replay-id"] for raw in records} == {"r1"}
     assert [decode_headers(raw.headers)["ce_id"] for raw in records] == [f"e{number:03}" for number in range(2, 7)]
 
@@ -115,5 +116,5 @@ async def test_a_replay_of_events_that_was_cut_off_goes_on_behind_what_it_sent(
     records = await site.kafka.read_all(MAIL_EVENTS.name)
     ids = [site.codec.decode(MAIL_EVENTS, raw.value).event_id for raw in records]
     assert sorted(set(ids)) == [event.event_id for event in api.events]
-    others = await site.run("replay", "mail-events", "--all", "--doc-source", "observed", "--replay-id", "r1")
+    others = await site.run("replay", "mail-events", "--all", "--doc-source", DOC_SOURCE, "--replay-id", "r1")
     assert "other filters" in str(others.exception)
