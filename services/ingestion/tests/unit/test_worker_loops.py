@@ -199,24 +199,36 @@ async def test_a_backlog_of_results_goes_on_soon_after_the_outbox_was_full(monke
     assert others == [5.0, 5.0]
 
 
+class Rounds:
+    """Whether each round found something to do, or why it failed; the process stops with the last one."""
+
+    def __init__(self, answers: list[bool | Exception], stopping: asyncio.Event) -> None:
+        self.answers = answers
+        self._stopping = stopping
+
+    async def check_changes(self) -> bool:
+        return self._answer()
+
+    async def settle_some(self) -> bool:
+        return self._answer()
+
+    def _answer(self) -> bool:
+        answer = self.answers.pop(0)
+        if not self.answers:
+            self._stopping.set()
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
 async def test_the_log_of_changes_is_checked_batch_by_batch_and_after_a_failure(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(worker_loops, "_BACKFILL_INTERVAL_S", 0.0)
     stopping = asyncio.Event()
-    answers: list[Any] = [True, Unavailable("Postgres"), True, False]
-
-    class Check:
-        async def check_changes(self) -> bool:
-            answer = answers.pop(0)
-            if not answers:
-                stopping.set()
-            if isinstance(answer, Exception):
-                raise answer
-            return bool(answer)
-
-    await asyncio.wait_for(worker_loops.run_document_check(Check(), stopping), 5)
-    assert answers == []
+    rounds = Rounds([True, Unavailable("Postgres"), True, False], stopping)
+    await asyncio.wait_for(worker_loops.run_document_check(rounds, stopping), 5)
+    assert rounds.answers == []
 
 
 async def test_reasons_of_the_ledger_are_settled_until_none_is_obsolete_and_after_a_failure(
@@ -224,19 +236,9 @@ async def test_reasons_of_the_ledger_are_settled_until_none_is_obsolete_and_afte
 ) -> None:
     monkeypatch.setattr(worker_loops, "_BACKFILL_INTERVAL_S", 0.0)
     stopping = asyncio.Event()
-    answers: list[Any] = [True, Unavailable("Postgres"), False, True, False]
-
-    class Reasons:
-        async def settle_some(self) -> bool:
-            answer = answers.pop(0)
-            if not answers:
-                stopping.set()
-            if isinstance(answer, Exception):
-                raise answer
-            return bool(answer)
-
-    await asyncio.wait_for(worker_loops.run_ledger_reasons(Reasons(), stopping), 5)
-    assert answers == []
+    rounds = Rounds([True, Unavailable("Postgres"), False, True, False], stopping)
+    await asyncio.wait_for(worker_loops.run_ledger_reasons(rounds, stopping), 5)
+    assert rounds.answers == []
 
 
 async def test_old_events_are_deleted_batch_by_batch() -> None:

@@ -3,13 +3,14 @@
 import re
 from typing import Annotated
 
-import stdnum
 from pydantic import AfterValidator, StringConstraints
 from stdnum import iban as stdnum_iban
 from stdnum.eu.vat import MEMBER_STATES
-from stdnum.exceptions import InvalidChecksum, InvalidComponent, ValidationError
 
-_COUNTRIES = {country.upper() for country in MEMBER_STATES} - {"GR"} | {"EL"}
+from ingestion.domain.vat_ids import has_form_of_country
+
+# Of Greece under its own letters; those of Northern Ireland are British, and have no form here.
+_COUNTRIES = {country.upper() for country in MEMBER_STATES} - {"GR", "XI"} | {"EL"}
 _LEAST_DIGITS = 6
 # Not `SIRET 123…`, which is no number of Slovenia.
 _COUNTRY = re.compile(r"([A-Za-z]{2})[ .-]?[A-Za-z]{0,2}[0-9]")
@@ -37,22 +38,9 @@ def _require_form_of_tax_id(text: str) -> str:
         raise ValueError(f"a VAT id or tax number is needed, of {_LEAST_DIGITS} digits at least, as DE123456789")
     prefix = _COUNTRY.match(text)
     country, number = text[:2].upper(), re.sub(r"[^A-Z0-9+*]", "", text[2:].upper())
-    if prefix is not None and country in _COUNTRIES and not _has_form_of_country(country, number):
+    if prefix is not None and country in _COUNTRIES and not has_form_of_country(country, number):
         raise ValueError(f"VAT ids of {country} have another form: is a digit missing, or one too many?")
     return text
-
-
-def _has_form_of_country(country: str, number: str) -> bool:
-    module = stdnum.get_cc_module("GR" if country == "EL" else country, "vat")
-    if module is None:
-        return True
-    try:
-        module.validate(country + number)
-    except (InvalidChecksum, InvalidComponent):
-        return True
-    except ValidationError:
-        return False
-    return True
 
 
 IBAN = Annotated[str, StringConstraints(max_length=50), AfterValidator(_require_check_digits)]

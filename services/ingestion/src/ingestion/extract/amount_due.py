@@ -7,11 +7,10 @@ from decimal import Decimal
 from itertools import combinations
 
 from ingestion.domain.transcript import TextLine
-from ingestion.extract import change_labels, labels, values
+from ingestion.extract import change_labels, labels, tax_labels, values
 from ingestion.extract.labelled_amounts import list_labelled_amounts, list_labelled_ends, list_row_amounts
 from ingestion.extract.part_payments import is_part_row
 from ingestion.extract.payment_evidence import (
-    PLANNED,
     UNKNOWN_DAY,
     IssueDay,
     has_heading_of_done,
@@ -27,13 +26,13 @@ _MAX_DEDUCTIONS = 6
 _MAX_CHANGES = 10  # each with each other: 1,024 sums
 _MAX_ROWS = 60  # below a total
 _LARGEST_CASH_DISCOUNT = 10  # of a hundred
-_DAYS = re.compile(r"\d\s*(?:days?|tage?n?|jours?|d[ií]as?|giorni|gg|dagen|dni|dnů|dage|dagar)\b", re.IGNORECASE)
-_TAKEN = (change_labels.PREPAID, change_labels.CREDITED, change_labels.WITHHELD)
+_DAYS = re.compile(change_labels.DAYS, re.IGNORECASE)
 _ADDED = (change_labels.ADDED, change_labels.CHARGE)
-_NOT_TAKEN = (change_labels.FOR_EARLY_PAYMENT, change_labels.ADDED, change_labels.DISCOUNT, labels.TAX_WORD)
+_NOT_TAKEN = (change_labels.FOR_EARLY_PAYMENT, change_labels.ADDED, change_labels.DISCOUNT, tax_labels.TAX_WORD)
 # `Solde de votre facture précédente`: it was due before this invoice.
 _NOT_DUE_NOW = re.compile(
-    rf"^\W*(?:{change_labels.ADDED.pattern})|{change_labels.FOR_EARLY_PAYMENT.pattern}|{PLANNED}", re.IGNORECASE
+    rf"^\W*(?:{change_labels.ADDED.pattern})|{change_labels.FOR_EARLY_PAYMENT.pattern}|{change_labels.PLANNED}",
+    re.IGNORECASE,
 )
 # Said of the whole: in a cell of its own, or with what it was paid by. A bank's debit may be yet to come.
 _PAID_IN_FULL = labels.match_any(
@@ -104,7 +103,7 @@ def _list_taken(page: Sequence[TextLine], issued: IssueDay) -> list[Decimal]:
 
 
 def _may_be_taken(line: TextLine) -> bool:
-    return bool(list_deductions((line,))) or any(label.search(line.text) for label in _TAKEN)
+    return bool(list_deductions((line,))) or any(label.search(line.text) for label in change_labels.TAKEN_OFF)
 
 
 def _is_taken_for_certain(page: Sequence[TextLine], index: int, issued: IssueDay) -> bool:
@@ -146,7 +145,7 @@ def _is_taken_for_good(line: TextLine) -> bool:
     if change_labels.FOR_EARLY_PAYMENT.search(line.text) or _DAYS.search(line.text) or values.find_dates(line.text):
         return False
     amounts = list_row_amounts(line)
-    return any(label.search(line.text) for label in _TAKEN) or (bool(amounts) and amounts[-1] < 0)
+    return any(label.search(line.text) for label in change_labels.TAKEN_OFF) or (bool(amounts) and amounts[-1] < 0)
 
 
 def _find_rest(page: Sequence[TextLine], gross: Decimal, issued: IssueDay) -> Decimal | None:
@@ -182,7 +181,8 @@ def _find_rest(page: Sequence[TextLine], gross: Decimal, issued: IssueDay) -> De
 
 def _is_taken_off(line: TextLine) -> bool:
     text = line.cells[0].text
-    return any(label.search(text) for label in _TAKEN) and not any(label.search(text) for label in _NOT_TAKEN)
+    is_named = any(label.search(text) for label in change_labels.TAKEN_OFF)
+    return is_named and not any(label.search(text) for label in _NOT_TAKEN)
 
 
 def _was_taken(page: Sequence[TextLine], index: int, issued: IssueDay) -> bool:

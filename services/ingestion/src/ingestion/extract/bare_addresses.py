@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ingestion.domain.transcript import TextCell, TextLine
 from ingestion.extract import business_marks as marks
-from ingestion.extract import labels
+from ingestion.extract import title_words
 from ingestion.extract.addressing_words import drop_address_words
 from ingestion.extract.company_names import normalize_name, parse_name
 from ingestion.extract.customer_cells import names_customer
@@ -67,4 +67,4 @@ def _may_be_name(text: str) -> bool:
     is_word = text[:1].isupper() and sum(letter.isalpha() for letter in text) >= _MIN_LETTERS
     if not is_word or len(text) > _MAX_NAME or ":" in text or "@" in text:
         return False
-    return not (is_town(text) or labels.INVOICE_WORD.search(text))
+    return not (is_town(text) or title_words.INVOICE_WORD.search(text))

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from importlib.resources import files
 
 from ingestion.domain.transcript import TextCell, TextLine
-from ingestion.extract import labels, values
+from ingestion.extract import labels, title_words, values
 from ingestion.extract.company_names import begins_alike, list_long_words, parse_name
 from ingestion.extract.customer_cells import is_buyer_cell
 from ingestion.extract.page_blocks import find_cell, list_block
@@ -60,7 +60,7 @@ _SENT_TO = re.compile(
 _ENDS_COLUMN = labels.match_any(
     labels.BUYER.pattern,
     labels.COMPANY.pattern,
-    labels.INVOICE_WORD.pattern,
+    title_words.INVOICE_WORD.pattern,
     labels.INVOICE_NUMBER.pattern,
     r"\d[.,]\d{2}\b",
 )

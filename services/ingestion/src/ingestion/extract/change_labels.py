@@ -83,3 +83,14 @@ HANDED_OVER = match_any(
     r"^\W*(?:(?:cash\s+)?tendered|given|cash|gegeben|erhalten|bar|reçu|donné|espèces|entregado|efectivo|recibido|contanti|contante?|ricevuto|ontvangen"
     r"|entregue|numerário|recebido|gotówka|otrzymano|hotově|hotovost|přijato|kontant|modtaget|mottaget)\b"
 )
+# What lessens a total that has its tax already.
+TAKEN_OFF = (WITHHELD, CREDITED, PREPAID)
+# `Deposit 30 % on order`, `Rest bei Lieferung`: a plan of payments, of which nobody knows what was paid.
+PLANNED = (
+    r"\b(?:fällig|zahlbar|bei\s+(?:auftrag|bestell|liefer|abnahme|abhol|fertigstell|montage|übergabe)\w*|(?:up)?on\s+(?:order|delivery|completion|collection|arrival)"
+    r"|required|à\s+la\s+(?:commande|livraison|réception)|à\s+l['’]arrivée|a\s+la\s+(?:firma|entrega|recepción|llegada)|all['’](?:ordine|arrivo)|alla\s+(?:consegna|firma)"
+    r"|bij\s+(?:opdracht|levering|oplevering|aankomst)|na\s+(?:encomenda|entrega|chegada)|przy\s+\w+|při\s+\w+"
+    r"|ved\s+(?:bestilling|levering|ankomst)|vid\s+(?:beställning|leverans|ankomst))\b"
+)
+# `within 10 days`
+DAYS = r"\d\s*(?:days?|tage?n?|jours?|d[ií]as?|giorni|gg|dagen|dni|dnů|dage|dagar|dager)\b"

@@ -4,7 +4,7 @@ import re
 import unicodedata
 from itertools import islice
 
-from ingestion.extract import labels
+from ingestion.extract import labels, title_words
 
 _NO_NAME = re.compile(
     r"^(?:inh(?:aber(?:in)?)?|prop(?:rietor)?|page|seite|pagina|strona|tel|fax|fon|phone|mobile|e-?mail|web|iban|bic|swift|bank|vat|gln|kvk|siret|hrb|nip|regon|date|datum|www|number|nummer|numer|numéro|registro|amtsgericht|handelsregister|finanzamt|steuernummer|geschäftsführ\w{1,4})\b"
@@ -92,7 +92,13 @@ def parse_name(text: str) -> str | None:
         return None
     is_label = any(
         label.search(first)
-        for label in (labels.INVOICE_WORD, labels.ISSUE_DATE, labels.DUE_DATE, labels.TOTAL_NET, labels.TOTAL_GROSS)
+        for label in (
+            title_words.INVOICE_WORD,
+            labels.ISSUE_DATE,
+            labels.DUE_DATE,
+            labels.TOTAL_NET,
+            labels.TOTAL_GROSS,
+        )
     )
     return None if is_label or not first[0].isupper() else first
 
@@ -101,7 +107,7 @@ def _split_names(text: str) -> list[str]:
     """The parts of a cell. A dash may be in a name as well: `Cais & Mar – Reparações, Lda.`"""
     parts = _split_parts(text)
     match = _DASHED_NAME.match(text)
-    if match and not labels.INVOICE_WORD.search(match[0]) and labels.COMPANY.search(match[2]):
+    if match and not title_words.INVOICE_WORD.search(match[0]) and labels.COMPANY.search(match[2]):
         return [match[0], *parts]
     return parts
 

@@ -14,7 +14,7 @@ from stdnum import isin
 
 from ingestion.domain.transcript import TextLine
 from ingestion.extract import kind_words as words
-from ingestion.extract import labels
+from ingestion.extract import labels, title_words
 from ingestion.extract.page_head import limit_to_head
 
 _HEAD_LINES = 40  # a bank's letter head, and the table of who and where, stand in front of a title
@@ -141,12 +141,12 @@ def _find_bank_kind(evidence: _Evidence) -> DocumentKind | None:
 def _find_trade_kind(page: Sequence[TextLine], evidence: _Evidence) -> DocumentKind:
     """The kinds that suppliers send."""
     head = [cell.text for line in limit_to_head(page) for cell in line.cells if len(cell.text) <= _MAX_TITLE]
-    if any(labels.CREDIT_WORD.search(text) and labels.HEADLINE.match(text) for text in head):
+    if any(title_words.CREDIT_WORD.search(text) and labels.HEADLINE.match(text) for text in head):
         return DocumentKind.CREDIT_NOTE
     # Invoices name the delivery note, the order and the offer that they are for.
     if evidence.is_invoice_by_title or evidence.has_invoice_number:
         return DocumentKind.INVOICE
-    if (title := next((text for text in head if labels.NO_INVOICE_TITLE.match(text)), None)) is not None:
+    if (title := next((text for text in head if title_words.NO_INVOICE_TITLE.match(text)), None)) is not None:
         return _name_other(title)
     return DocumentKind.RECEIPT if any(map(words.RECEIPT_TITLE.match, head)) else DocumentKind.UNKNOWN
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import date
 
 from ingestion.domain.transcript import TextCell, TextLine
-from ingestion.extract import kind_words, labels, values
+from ingestion.extract import kind_words, labels, title_words, values
 from ingestion.extract.american_address import has_american_address
 from ingestion.extract.date_order import may_write_day_first
 from ingestion.extract.invoice_number import find_invoice_number, keep_first_labels
@@ -95,7 +95,7 @@ def _read_headline(text: str, number: str | None, day_first: bool | None, *, is_
     if rest == text or between is None or is_part_payment(text):
         return None
     is_numbered = any(letter.isdigit() for letter in rest[: between.start()])
-    if is_of_another and not is_numbered and not labels.CREDIT_WORD.search(text):
+    if is_of_another and not is_numbered and not title_words.CREDIT_WORD.search(text):
         return None
     if rest[: between.start()].strip(_PUNCTUATION) != (number if is_numbered else ""):
         return None
@@ -152,7 +152,7 @@ def _begins_with_period(text: str) -> bool:
 
 def _gives_back(page: Sequence[TextLine]) -> bool:
     head = [cell.text for line in limit_to_head(page) for cell in line.cells]
-    return any(map(labels.CREDIT_WORD.search, head)) or any(map(labels.CORRECTION_WORD.search, head))
+    return any(map(title_words.CREDIT_WORD.search, head)) or any(map(title_words.CORRECTION_WORD.search, head))
 
 
 def _find_date_of_own_invoice(page: Sequence[TextLine], day_first: bool | None) -> date | None:

@@ -8,7 +8,7 @@ from itertools import accumulate, islice, permutations
 
 from ingestion.domain.invoice import InvoiceLine, LineAmounts
 from ingestion.domain.transcript import TextCell, TextLine
-from ingestion.extract import change_labels, labels, values
+from ingestion.extract import change_labels, labels, tax_labels, values
 from ingestion.extract.labelled_amounts import list_labelled_ends
 from ingestion.extract.totals import InvoiceTotals
 
@@ -161,7 +161,7 @@ def _is_head_of_rates(line: TextLine) -> bool:
         len(texts) > 1
         and not any(map(values.is_money, texts))
         and any(map(labels.TOTAL_NET.search, texts))
-        and any(labels.TOTAL_TAX.search(text) or _TAX.fullmatch(text) for text in texts)
+        and any(tax_labels.TOTAL_TAX.search(text) or _TAX.fullmatch(text) for text in texts)
         and not any(map(labels.DESCRIPTION.search, texts))
     )
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from ingestion.domain.transcript import TextCell, TextLine
-from ingestion.extract import labels, values
+from ingestion.extract import labels, title_words, values
 from ingestion.extract.part_payments import is_final_invoice, is_part_payment, is_reference
 from ingestion.extract.value_places import find_first_parsed, list_texts_below_labels, list_texts_beside
 
@@ -55,7 +55,7 @@ def is_credit_note(page: Sequence[TextLine]) -> bool:
     """Whether the title is that of a credit note: the label may be that of the invoice that it is of."""
     texts = [cell.text for line in page[: max(20, len(page) // 2)] for cell in line.cells]
     title = next((text for text in texts if labels.HEADLINE.match(text)), "")
-    return labels.CREDIT_WORD.search(title) is not None
+    return title_words.CREDIT_WORD.search(title) is not None
 
 
 def _blank_other_invoices(page: Sequence[TextLine]) -> list[TextLine]:

@@ -29,7 +29,7 @@ _NO = (
     r"|#|id\b|nummer|numéro|numero|número|núm\b\.?|numer|č\.|číslo)"
 )
 # A part or a correction of an invoice, or its way of being paid, stands before or behind the word for it.
-_DOCUMENT = (
+DOCUMENT = (
     r"(?:(?:tax\s+|advance\s+|final\s+|commercial\s+)?invoice|credit\s*note|credit\s+memo|bill(?!\s+to|ing|ed)|receipt"
     r"|\w{0,20}(?<!ab)(?<!be)(?<!ver)(?<!proforma)rechnung|rechnungs-?\s?korrektur|korrekturrechnung|gutschrift|beleg"
     r"|facture(?:\s+(?:d['’]acompte|de\s+(?:solde|situation|clôture)|finale|rectificative))?|avoir|note\s+de\s+crédit"
@@ -46,8 +46,8 @@ _DOCUMENT = (
 # The number stands behind its label ...
 _OWN_NUMBERS = (
     # Not that of the invoice which a credit note takes back, nor of the last one.
-    rf"(?<!\bzu )(?<!\bzur )(?<!original )(?<!previous )(?<!\blast )\b{_DOCUMENT}s?[-\s.]*{_NO}",
-    rf"\b{_NO}\s*(?:de\s+(?:la\s+)?|d['’]|d[ai]\s+|della\s+)?{_DOCUMENT}\b",
+    rf"(?<!\bzu )(?<!\bzur )(?<!original )(?<!previous )(?<!\blast )\b{DOCUMENT}s?[-\s.]*{_NO}",
+    rf"\b{_NO}\s*(?:de\s+(?:la\s+)?|d['’]|d[ai]\s+|della\s+)?{DOCUMENT}\b",
     r"\bfactuur\s?nummer|\bnota\s?nummer",
     # Shortened; `Inv.-Nr.` would be an inventory's.
     rf"\binv\.?\s*no\b\.?|\bfra\b\.?\s*{_NO}",
@@ -77,22 +77,22 @@ DOCUMENT_NUMBER = match_any(
 # ... or behind the headline itself.
 # `Rechnung an:` says whom one will be sent to.
 HEADLINE = re.compile(
-    rf"^\W*{_DOCUMENT}\b(?!\s+(?:an|to|à|aan|til|till)\s*(?::|$))(?!\s+(?:address|recipient|details|summary)\b)(?:\s*\(\w+\))?[\s#:.–-]*(?:{_NO}\s*:?\s*)?",
+    rf"^\W*{DOCUMENT}\b(?!\s+(?:an|to|à|aan|til|till)\s*(?::|$))(?!\s+(?:address|recipient|details|summary)\b)(?:\s*\(\w+\))?[\s#:.–-]*(?:{_NO}\s*:?\s*)?",
     re.IGNORECASE,
 )
 # `Your invoice`, `Ihre Rechnung vom 3.5.2026`: it may be an invoice, whatever else it refers to.
 OWN_INVOICE = re.compile(
     r"^\W*(?:(?:sales|vat|service|your|ihre|votre|su|tu|uw|la\s+(?:tua|vostra)|a\s+sua|din)\s+)?"
-    rf"{_DOCUMENT}(?:\W*$|\s+(?:vom|du|del|van|of|dated)\b)",
+    rf"{DOCUMENT}(?:\W*$|\s+(?:vom|du|del|van|of|dated)\b)",
     re.IGNORECASE,
 )
 # `Nummer/Datum` and below it `90012345 / 14.03.2026`.
 NUMBER_AND_DATE = re.compile(
-    rf"^\W*(?:{_DOCUMENT}s?[-\s.]*)?{_NO}\s?/\s?-?\s?(?:date|datum|data|dato|fecha)\W*$", re.IGNORECASE
+    rf"^\W*(?:{DOCUMENT}s?[-\s.]*)?{_NO}\s?/\s?-?\s?(?:date|datum|data|dato|fecha)\W*$", re.IGNORECASE
 )
 # Of two sheets one says that it is the copy.
 _SHEET = r"(?:original(?:e)?|oryginał|originál|duplicado|duplicata|c[óo]pia|copie|kopi[ae]|copy|duplicate|duplikat)"
-BARE_DOCUMENT = re.compile(rf"^\W*{_DOCUMENT}(?:\W+{_SHEET})?\W*$", re.IGNORECASE)
+BARE_DOCUMENT = re.compile(rf"^\W*{DOCUMENT}(?:\W+{_SHEET})?\W*$", re.IGNORECASE)
 BARE_NUMBER = re.compile(
     r"^\W*(?:number|nummer|numéro|numero|número|numer|číslo|n[or]\.?|n\.?\s?[º°]\.?)\W*$", re.IGNORECASE
 )
@@ -271,62 +271,6 @@ TOTAL_NET = match_any(
     r"\b(?:total|valor)\s+líquido\b|\bbase\s+tributável\b|\bzáklad\s+daně\b|\b(?:celkem|cena)\s+bez\s+dph\b",
     r"\b(?:total|beløb|summa|totalt|belopp)\s+e(?:ks|x)kl\b|\be(?:ks|x)kl\.?\s+moms\b|\be(?:ks|x)k?l?\.?\s+mva\b|\bmomspli[gk]tigt\b|\bmomsgrundlag\b",
 )
-_TAX_WORD = (
-    r"(?:v\.?a\.?t\.?|sales\s+tax|tax(?:es)?|gst|mwst|ust|umsatzsteuer|mehrwertsteuer|tva|t\.v\.a\.?|btw|podatek"
-    r"|i\.?v\.?a\.?|dph|moms|mva|merverdiavgift|versicherungs?steuer|insurance\s+premium\s+tax|assurantiebelasting)"
-)
-_CONTAINED = (
-    r"(?:of\s+which|davon|darin(?:\s+enthalten)?|enthaltene|dont|di\s+cui|de\s+los\s+cuales|waarvan"
-    r"|w\s+tym|z\s+toho|varav|därav|heraf|includ(?:es|ing)|beinhaltet|enthält|inclu[iy]e|inclut|comprende|heri)"
-)
-TAX_WORD = re.compile(rf"\b{_TAX_WORD}\b", re.IGNORECASE)
-TAX_CONTAINED = re.compile(rf"^\W*{_CONTAINED}\s*(?:\d+(?:[.,]\d+)?\s?%\s*)?{_TAX_WORD}\b", re.IGNORECASE)
-TOTAL_TAX = match_any(
-    rf"\b(?:totale?|kwota|razem|totaal|montant|gesamt|summe|cuota|importe|celkem|valor)\s+(?:de\s+la\s+)?{_TAX_WORD}\b",
-    rf"\b{_TAX_WORD}[\s.-]*(?:total|amount|betrag|bedrag|gesamt)\b",
-    r"\btotale?\s+impost[ao]\b",
-    r"^\W*(?:steuerbetrag(?:\s+in)?|impost[ao])\W*$",
-    rf"^\W*(?:\+|zzgl\.?|zuzügl\.?|plus|incl\.?|inkl\.?|{_CONTAINED})?\s*(?:\d+(?:[.,]\d+)?\s?%\s*)?{_TAX_WORD}\b",
-    r"^\W*rec(?:argo)?\.?\s+(?:de\s+)?equiv",
-)
-NOT_A_TAX_AMOUNT = match_any(
-    rf"\b{_TAX_WORD}[\s.-]*(?:id|nr|no|reg|number|nummer|base|basis|intra|ident|code|exempt|%)",
-    r"customer|kunde|client|zákazník|\bkund\b",
-    rf"\b(?:excl|incl|inkl|exkl|ekskl|eks|ink|ex|without|w/o|hors|sin|sem|bez|senza|con|com|včetně)\w*\.?\s*{_TAX_WORD}",
-    r"capital|siret",
-)
-# What comes on top of a sum: `Hinzu kommen 190,00 EUR Umsatzsteuer`, `prices plus VAT`.
-TAX_ON_TOP = re.compile(
-    rf"\b(?:zzgl|zuzügl\w{{0,5}}|plus|hinzu\w{{0,9}}|excl\w{{0,6}}|exkl\w{{0,6}}|ekskl|hors|más|mais|più|tillkommer)\b\W{{1,2}}(?:\S{{1,16}}\s){{0,4}}{_TAX_WORD}\b",
-    re.IGNORECASE,
-)
-TAX_WITHIN = match_any(
-    rf"\b{_CONTAINED}\b|\b(?:incl?|inkl|enthalten\w{{0,2}}|compris\w?|includ\w{{1,3}}|inclu[ií]d\w{{1,2}}|inbegr\w{{3,6}}|begrepen|zawier\w{{1,3}}|vč|včetně|ingår|inkluder\w{{1,2}})\b|\bt\.?t\.?c\b"
-)
-TAX_NOT_WITHIN = match_any(
-    r"\b(?:not|nicht|non|no|niet|nie|ej|inte|ikke|não)\s+(?:\S{1,12}\s+)?(?:incl|inkl|enth|compri|inbegr|begrepen|zawier|ingår)"
-)
-WITH_TAX = re.compile(
-    rf"\b(?:incl?|inkl|plus|zzgl|zuzügl|with|avec|con|com|met|med|včetně|inclu\w{{1,6}}|compris\w?)\b\W{{0,3}}(?:[\w.]{{1,12}}\W{{1,3}}){{0,2}}{_TAX_WORD}\b"
-    rf"|\b{_TAX_WORD}\W{{1,2}}(?:incl|inkl|compris|includ|ber[üu]cksichtigt)|\bt\.?t\.?c\b|\b(?:brutto|bruttosumme|bruttobetrag)\b",
-    re.IGNORECASE,
-)
-# Of whoever says so no tax is owed: a small business, or one whose customer owes it.
-_SMALL_BUSINESS = (
-    r"\bkleinunternehmer|§\s?19\b.{0,20}\bustg\b|§\s?6\b.{0,16}\b27\b.{0,8}\bustg\b",
-    r"\bnot\s+(?:currently\s+)?(?:vat[\s-]+registered|registered\s+for\s+vat)\b|\bno\s+vat\s+(?:is\s+)?(?:charged|payable|applies)\b",
-    r"\btva\s+non\s+applicable\b|\b293\s?b\b.{0,12}\bcgi\b|\bkleineondernemersregeling\b",
-    r"\bregime\s+forfett?ario\b|\bsenza\s+applicazione\s+dell['’]\s?iva\b",
-    r"\biva\s*[–—-]?\s*regime\s+de\s+isenção\b|\bzwolnien\w{1,2}\s+.{0,12}\bart\.\s?113\b",
-    r"\b(?:neplátce|nejs\w{1,3}\s+plát\w{2,4})\s+dph\b",
-)
-SMALL_BUSINESS = match_any(*_SMALL_BUSINESS)
-NO_TAX = match_any(
-    *_SMALL_BUSINESS,
-    r"\bsteuerschuldnerschaft\b|\breverse[\s-]charged?\b|\bautoliquidation\b|\bbtw\s+verlegd\b",
-    r"\binversione\s+contabile\b|\binversión\s+del\s+sujeto\s+pasivo\b|\biva\s*[–—-]?\s*autoliquidação\b",
-    r"\bodwrotne\s+obciążenie\b|\bpřenesen\w{1,4}\s+daňov\w{1,3}\b|\bomvendt\s+betalingspligt\b|\bomvänd\s+(?:skatt|betalnings)skyldighet\b",
-)
 # All that may be left; of a contract, of points, of an account too: whether it is due, deductions from the total tell.
 AMOUNT_DUE = match_any(
     r"\b(?:total\s+)?amount\s+(?:due|payable|outstanding)\b",
@@ -464,61 +408,4 @@ CARRIED = match_any(
 NET_OF_POSITION = match_any(
     r"\b(?:nettowert|netto)\b.{0,12}\bposition\b|\bnet\s+(?:value|price)\b.{0,12}\b(?:item|position)\b",
     r"\bvaleur\s+nette\b.{0,12}\bposte\b|\bvalor\s+neto\b.{0,12}\bposición\b|\bvalore\s+netto\b.{0,12}\bposizione\b",
-)
-
-# Languages whose invoices nothing reads yet: a person does, and they are not thrown away.
-_INVOICE_IN_OTHER_LANGUAGES = (
-    r"\bszámla|\blasku\b|τιμολόγιο|\bračun|\bfakt[ú]ra|\bsąskaita|\brēķins|\barve\b|\bfactură"
-    r"|фактура|рахунок|счёт|счет|請求書|发票|發票|\breikning"
-)
-INVOICE_WORD = match_any(
-    rf"\b{_DOCUMENT}\b", r"\bcommercial\s+invoice\b", r"\bproforma\b", r"\brachunek\b", _INVOICE_IN_OTHER_LANGUAGES
-)
-CREDIT_WORD = match_any(
-    r"\bcredit\s*(?:note|memo)\b",
-    r"\bgutschrift\b",
-    r"\bavoir\b",
-    r"\bcreditnota\b",
-    r"\bcreditfactuur\b",
-    r"\bnote\s+de\s+crédit\b",
-    r"\bnota\s+d[ei]\s+cr[ée]dito\b|\bkreditnota\b|\bkreditfaktura\b|\bdobropis\b",
-)
-CORRECTION_WORD = match_any(
-    r"\brechnungs-?\s?korrektur\b",
-    r"\bkorrekturrechnung\b",
-    r"\bfacture\s+rectificative\b",
-    r"\bcorrected\s+invoice\b",
-    r"\bkorygująca\b",
-    r"\bfactura\s+rectificativa\b",
-)
-NO_INVOICE_TITLE = re.compile(
-    r"^\W*(?:quote|quotation|estimate|offer|(?:sales\s+)?order\s+(?:confirmation|acknowledgement)|purchase\s+order|delivery\s+note|packing\s+(?:list|slip)"
-    r"|reminder|statement\s+of\s+account|account\s+statement"
-    r"|angebot|kostenvoranschlag|auftragsbestätigung|bestellung|lieferschein|mahnung|zahlungserinnerung|kontoauszug|offene[\s-]{1,3}posten\w{0,6}|saldenbestätigung"
-    r"|wertpapier\w*|dividenden\w*|ertrags\w*"
-    r"|devis|bon\s+de\s+(?:commande|livraison)|(?:confirmation|accusé\s+de\s+réception)\s+de\s+commande|relevé"
-    r"|presupuesto|(?:confirmación\s+de\s+)?pedido|albarán|extracto\s+de\s+cuenta"
-    r"|preventivo|conferma\s+d(?:['’]|i\s+)ordine|documento\s+di\s+trasporto|estratto\s+conto"
-    r"|offerte|(?:order|opdracht)bevestiging|pakbon|aanmaning|rekeningoverzicht"
-    r"|orçamento|(?:confirmação\s+de\s+)?encomenda|guia\s+de\s+(?:remessa|transporte)|extrato\s+de\s+conta"
-    r"|oferta|(?:potwierdzenie\s+)?zamówieni[ae]|zestawienie\s+(?:sald|należności)"
-    r"|(?:cenová\s+)?nabídka|(?:potvrzení\s+)?objednávk[ay]|dodací\s+list|výpis\s+(?:z\s+)?účtu"
-    r"|tilbud|ordrebekræftelse|følgeseddel|kontoudtog|offert|orderbekräftelse|orderbekreftelse|följesedel|kontoutdrag)\b[^:]{0,70}$",
-    re.IGNORECASE,
-)
-# Its total is paid by the invoice that follows it.
-PROFORMA_TITLE = re.compile(
-    rf"^\W*(?:(?:{_DOCUMENT}\W{{0,3}})?pr[oó][\s-]?forma|(?:pre)?avviso\s+di\s+(?:parcella|fattura))\b[^:]{{0,70}}:?[^:]{{0,30}}$",
-    re.IGNORECASE,
-)
-# What a customer has paid, and for which invoices. `Avviso di pagamento` and its like may ask for it as well.
-REMITTANCE_TITLE = re.compile(
-    r"^\W*(?:remittance\s+advice|zahlungsavis|avis\s+de\s+(?:règlement|virement)|avviso\s+di\s+bonifico|betaalspecificatie|avízo\s+o\s+platbě)"
-    r"\b[^:]{0,50}$",
-    re.IGNORECASE,
-)
-# What a supplier has in its books of a customer. Alone it may also be the bill of a month.
-BARE_STATEMENT = re.compile(r"^\W*statement\W*$", re.IGNORECASE)
-OPEN_ITEMS = match_any(
-    r"\b(?:brought|carried)\s+forward\b", r"\b(?:30|60|90)\+?\s+days\b.{0,60}\b(?:60|90|120)\+?\s+days\b"
 )

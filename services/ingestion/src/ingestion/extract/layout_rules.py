@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from ingestion.domain.invoice import CORRECTED_INVOICE, CREDIT_NOTE, INVOICE, Invoice
 from ingestion.domain.transcript import TextLine, Transcript
-from ingestion.extract import labels, values
+from ingestion.extract import labels, tax_labels, title_words, values
 from ingestion.extract.document_kind import is_from_bank
 from ingestion.extract.invoice_currency import find_currency
 from ingestion.extract.invoice_dates import determine_day_first, find_due_date, find_issue_date
@@ -91,9 +91,9 @@ def is_invoice(transcript: Transcript) -> bool:
         if is_named or begins_again_as_invoice(page):
             return True
         return names_own_number(page) if other is OtherTitle.PROFORMA else _asks_for_tax(page)
-    if any(map(labels.NO_INVOICE_TITLE.match, titles)) and not any(map(labels.HEADLINE.match, titles)):
+    if any(map(title_words.NO_INVOICE_TITLE.match, titles)) and not any(map(labels.HEADLINE.match, titles)):
         return is_named or any(labels.INVOICE_NUMBER.search(line.text) for line in page)
-    has_word = any(labels.INVOICE_WORD.search(line.text) for line in page)
+    has_word = any(title_words.INVOICE_WORD.search(line.text) for line in page)
     # Of a picture the total's label may have been misread: then the number's is enough.
     has_word |= was_read_by_ocr(transcript) and any(labels.INVOICE_NUMBER.search(line.text) for line in page)
     if has_word or _asks_for_tax(page):
@@ -104,7 +104,7 @@ def is_invoice(transcript: Transcript) -> bool:
 def _asks_for_tax(page: Sequence[TextLine]) -> bool:
     """Whether whoever has a tax number adds tax, whatever the paper calls itself: a bill, a fee note, a voucher."""
     is_added = any(
-        labels.TOTAL_TAX.search(cell.text) and not labels.NOT_A_TAX_AMOUNT.search(cell.text)
+        tax_labels.TOTAL_TAX.search(cell.text) and not tax_labels.NOT_A_TAX_AMOUNT.search(cell.text)
         for line in page
         if any(values.is_money(cell.text) for cell in line.cells)
         for cell in line.cells
@@ -142,9 +142,9 @@ def _find_beginning(lines: Sequence[TextLine]) -> int:
 
 def _determine_kind(page: Sequence[TextLine], invoice: Invoice) -> str:
     head = [cell.text for line in limit_to_head(page) for cell in line.cells]
-    if any(labels.CORRECTION_WORD.search(text) for text in head):
+    if any(title_words.CORRECTION_WORD.search(text) for text in head):
         return CORRECTED_INVOICE
-    if any(labels.HEADLINE.match(text) and labels.CREDIT_WORD.search(text) for text in head):
+    if any(labels.HEADLINE.match(text) and title_words.CREDIT_WORD.search(text) for text in head):
         return CREDIT_NOTE
     return invoice.determine_document_type() if invoice.total_gross is not None else INVOICE
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 from ingestion.domain.transcript import TextLine
-from ingestion.extract import labels, values
+from ingestion.extract import labels, tax_labels, values
 from ingestion.extract.labelled_amounts import list_row_amounts
 
 _SAME_COLUMN = 12.0  # points
@@ -26,7 +26,7 @@ _GOES_ON_BELOW = re.compile(
 _NO = r"(?:no|kein\w{0,2}|ohne|sans|sin|senza|sem|bez|geen|zonder|uden|utan|ingen|without)"
 # `Rechnung ohne Umsatzsteuer`, `VAT to be accounted for by the customer` say that no tax is in it.
 _SAYS_SO_TOO = re.compile(
-    rf"\b{_NO}\s+(?:de\s+|la\s+|l['’]\s?)?{labels.TAX_WORD.pattern}|\baccounted\s+for\b", re.IGNORECASE
+    rf"\b{_NO}\s+(?:de\s+|la\s+|l['’]\s?)?{tax_labels.TAX_WORD.pattern}|\baccounted\s+for\b", re.IGNORECASE
 )
 _NEGATED = re.compile(
     r"[☐□?]|:\s*[-–—_.]*\s*$|\b(?:no|not|non|nein|nicht|kein\w{0,2}|nie|ne|není|neplatí|nej|ej|ikke|inte|não|nao|niet|geen|pas|n\W?a|n\W?v\W?t"
@@ -48,7 +48,7 @@ _DIRECTLY_NEGATED = re.compile(
     re.IGNORECASE,
 )
 
-_TAX = labels.TAX_WORD.pattern
+_TAX = tax_labels.TAX_WORD.pattern
 # A number at the tax office, or a paper that is called after the tax, is none.
 _NO_TAX_MEANT = re.compile(
     rf"\b(?:p\.?\s?|partita\s+|n\W{{1,2}}\s?(?:de\s+|d['’]\s?)?){_TAX}"
@@ -69,18 +69,18 @@ def says_that_no_tax_is_owed(page: Sequence[TextLine], gross: Decimal, nets: Seq
     """Whether the supplier says so, and nothing else on the page speaks of a tax or of another net amount."""
     if any(net != gross for net in nets if net):
         return False
-    said = [sentence for sentence in _list_sentences(page) if labels.NO_TAX.search(sentence)]
+    said = [sentence for sentence in _list_sentences(page) if tax_labels.NO_TAX.search(sentence)]
     return bool(said) and all(map(_is_said_of_this_invoice, said)) and not _speaks_of_tax(page, gross, said)
 
 
 def _is_said_of_this_invoice(sentence: str) -> bool:
-    match = labels.NO_TAX.search(sentence)
+    match = tax_labels.NO_TAX.search(sentence)
     if match is None or any(values.find_money(sentence)) or any(values.find_rates(sentence)):
         return False
-    if labels.WITH_TAX.search(sentence) or _DIRECTLY_NEGATED.search(sentence[: match.start()]):
+    if tax_labels.WITH_TAX.search(sentence) or _DIRECTLY_NEGATED.search(sentence[: match.start()]):
         return False
-    rest = labels.NO_TAX.sub(" ", _SAYS_SO_TOO.sub(" ", sentence))
-    is_small_business = labels.SMALL_BUSINESS.search(sentence) is not None
+    rest = tax_labels.NO_TAX.sub(" ", _SAYS_SO_TOO.sub(" ", sentence))
+    is_small_business = tax_labels.SMALL_BUSINESS.search(sentence) is not None
     return not _CONDITIONAL.search(rest) and (is_small_business or not _NEGATED.search(rest))
 
 
@@ -96,7 +96,7 @@ def _speaks_of_tax(page: Sequence[TextLine], gross: Decimal, said: Sequence[str]
 
 def _names_tax(text: str) -> bool:
     rest = _NO_TAX_MEANT.sub(" ", text)
-    return any(word.search(rest) for word in (labels.TAX_WORD, labels.WITH_TAX, _OTHER_TAX_WORDS))
+    return any(word.search(rest) for word in (tax_labels.TAX_WORD, tax_labels.WITH_TAX, _OTHER_TAX_WORDS))
 
 
 def _is_of_nothing(line: TextLine, text: str, gross: Decimal) -> bool:
@@ -112,7 +112,7 @@ def _list_sentences(page: Sequence[TextLine]) -> Iterator[str]:
     """Those of each cell, with the lines above and below that a sentence may have been broken into."""
     for index, line in enumerate(page):
         for cell in line.cells:
-            if not labels.NO_TAX.search(cell.text):
+            if not tax_labels.NO_TAX.search(cell.text):
                 continue
             before, behind = _get_next(page, index, cell.left, -1), _get_next(page, index, cell.left, 1)
             text = cell.text

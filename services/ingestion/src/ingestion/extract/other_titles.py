@@ -9,7 +9,7 @@ from enum import StrEnum
 from itertools import pairwise
 
 from ingestion.domain.transcript import TextLine
-from ingestion.extract import kind_words, labels, values
+from ingestion.extract import kind_words, labels, title_words, values
 from ingestion.extract.page_head import limit_to_head
 
 _BARE_PROFORMA = re.compile(r"^\W*pr[oó][\s-]?forma\W*$", re.IGNORECASE)
@@ -38,8 +38,8 @@ def find_other_title(page: Sequence[TextLine]) -> OtherTitle | None:
         return OtherTitle.REMINDER
     titles = list(list_titles(head))
     # What is named first: an invoice may refer to the pro-forma invoice that it follows.
-    first = next((text for text in titles if labels.HEADLINE.match(text) or labels.PROFORMA_TITLE.match(text)), "")
-    if labels.PROFORMA_TITLE.match(first) and not (
+    first = next((text for text in titles if labels.HEADLINE.match(text) or title_words.PROFORMA_TITLE.match(text)), "")
+    if title_words.PROFORMA_TITLE.match(first) and not (
         any(map(labels.BARE_DOCUMENT.match, titles)) or (_SETTLED.search(first) and names_own_number(page))
     ):
         return OtherTitle.PROFORMA
@@ -47,12 +47,12 @@ def find_other_title(page: Sequence[TextLine]) -> OtherTitle | None:
         return OtherTitle.PROFORMA
     if any(map(labels.HEADLINE.match, titles)) or any(map(labels.INVOICE_NUMBER.search, titles)):
         return None
-    if any(map(labels.REMITTANCE_TITLE.match, titles)):
+    if any(map(title_words.REMITTANCE_TITLE.match, titles)):
         return OtherTitle.REMITTANCE
-    is_statement = any(map(labels.BARE_STATEMENT.match, titles))
+    is_statement = any(map(title_words.BARE_STATEMENT.match, titles))
     # A statement lists invoices; a bill for water may be called one, and lists none.
     is_open = is_statement and all(
-        any(word.search(line.text) for line in page) for word in (labels.OPEN_ITEMS, labels.INVOICE_WORD)
+        any(word.search(line.text) for line in page) for word in (title_words.OPEN_ITEMS, title_words.INVOICE_WORD)
     )
     return OtherTitle.STATEMENT if is_open else None
 
@@ -60,9 +60,9 @@ def find_other_title(page: Sequence[TextLine]) -> OtherTitle | None:
 def names_own_number(page: Sequence[TextLine]) -> bool:
     """Whether an invoice's number stands anywhere that is not that of the pro-forma invoice."""
     texts = [cell.text for line in page if len(line.cells) <= _CELLS_OF_TITLE for cell in line.cells]
-    proforma = "".join(text for text in texts if labels.PROFORMA_TITLE.match(text))
+    proforma = "".join(text for text in texts if title_words.PROFORMA_TITLE.match(text))
     numbers = (
-        match[1] for text in texts if (match := _OWN_NUMBER.match(text)) and not labels.PROFORMA_TITLE.match(text)
+        match[1] for text in texts if (match := _OWN_NUMBER.match(text)) and not title_words.PROFORMA_TITLE.match(text)
     )
     return any(not _PROFORMA_NUMBER.match(number) and number not in proforma for number in numbers)
 

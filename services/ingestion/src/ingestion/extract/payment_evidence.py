@@ -20,17 +20,9 @@ class IssueDay:
 
 UNKNOWN_DAY = IssueDay()
 
-_DAYS = r"\d\s*(?:days?|tage?n?|jours?|d[ií]as?|giorni|gg|dagen|dni|dnů|dage|dagar|dager)\b"
-# `Deposit 30 % on order`, `Rest bei Lieferung`: a plan of payments, of which nobody knows what was paid.
-PLANNED = (
-    r"\b(?:fällig|zahlbar|bei\s+(?:auftrag|bestell|liefer|abnahme|abhol|fertigstell|montage|übergabe)\w*|(?:up)?on\s+(?:order|delivery|completion|collection|arrival)"
-    r"|required|à\s+la\s+(?:commande|livraison|réception)|à\s+l['’]arrivée|a\s+la\s+(?:firma|entrega|recepción|llegada)|all['’](?:ordine|arrivo)|alla\s+(?:consegna|firma)"
-    r"|bij\s+(?:opdracht|levering|oplevering|aankomst)|na\s+(?:encomenda|entrega|chegada)|przy\s+\w+|při\s+\w+"
-    r"|ved\s+(?:bestilling|levering|ankomst)|vid\s+(?:beställning|leverans|ankomst))\b"
-)
 _ASKED_FOR = labels.match_any(
-    PLANNED,
-    _DAYS,
+    change_labels.PLANNED,
+    change_labels.DAYS,
     r"\b(?:due|payable|to\s+pay|to\s+be\s+paid|zu\s+(?:zahlen|leisten|überweisen|entrichten)|à\s+(?:verser|régler|payer)|(?:da|a)\s+(?:versare|pagare|pagar|liquidar|abonar)"
     r"|te\s+(?:betalen|voldoen)|płatn\w{1,2}|do\s+zapłaty|splatn\w{1,2}|k\s+úhradě|(?:a[tt]t?|å)\s+betal[ae])\b",
     r"\b(?:now|immediately|sofort|jetzt|maintenant|ahora|subito|agora|teraz|nyní|ihned|straks|genast)\b",

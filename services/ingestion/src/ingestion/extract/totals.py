@@ -7,7 +7,7 @@ from decimal import Decimal
 from itertools import product
 
 from ingestion.domain.transcript import TextLine
-from ingestion.extract import change_labels, labels, values
+from ingestion.extract import change_labels, labels, tax_labels, values
 from ingestion.extract.amount_due import choose_due, list_amounts_due, may_plan_payments
 from ingestion.extract.invoice_currency import is_foreign
 from ingestion.extract.labelled_amounts import list_labelled_amounts, list_labelled_ends, list_row_amounts
@@ -84,7 +84,7 @@ def _find_candidates(page: Sequence[TextLine]) -> _Candidates:
         maybe=list_labelled_amounts(page, labels.TOTAL_GROSS_MAYBE),
         unsure=[amount for amount in dict.fromkeys(unsure) if amount not in sure],
         nets=list_labelled_amounts(page, labels.TOTAL_NET, with_sums=True),
-        taxes=list_labelled_amounts(page, labels.TOTAL_TAX, unless=labels.NOT_A_TAX_AMOUNT, with_sums=True),
+        taxes=list_labelled_amounts(page, tax_labels.TOTAL_TAX, unless=tax_labels.NOT_A_TAX_AMOUNT, with_sums=True),
         due=list_amounts_due(page),
     )
 
@@ -152,7 +152,7 @@ def _list_taxes_in_words(page: Sequence[TextLine], candidates: _Candidates) -> I
         for gross, net in product(candidates.gross[:_MAX_CANDIDATES], candidates.nets[:_MAX_CANDIDATES])
         if gross > net
     ]
-    texts = [line.text for line in page if labels.TAX_WORD.search(line.text)] if pairs else []
+    texts = [line.text for line in page if tax_labels.TAX_WORD.search(line.text)] if pairs else []
     said = [pair for text in texts for pair in _list_amounts_with_rates(text)]
     for gross, net in pairs:
         tax = gross - net
@@ -181,7 +181,7 @@ def _list_adjusted(
 ) -> Iterator[InvoiceTotals]:
     """Totals with something between net, tax and what is paid: tax that is withheld, a voucher, coins that are rounded
     off, the carriage."""
-    after = _sum_changes(page, taken=_TAKEN_AFTER, added=(change_labels.ROUNDING, change_labels.ADDED))
+    after = _sum_changes(page, taken=change_labels.TAKEN_OFF, added=(change_labels.ROUNDING, change_labels.ADDED))
     before = _sum_changes(page, taken=(change_labels.DISCOUNT,), added=(change_labels.CHARGE, change_labels.UNTAXED))
     triples = product(candidates.gross[:_MAX_CANDIDATES], candidates.nets[:_MAX_CANDIDATES], taxes[:_MAX_CANDIDATES])
     for paid, net, tax in triples:
@@ -191,9 +191,6 @@ def _list_adjusted(
             yield InvoiceTotals(net + tax, net, tax, paid)
         if any(abs(net + change + tax - paid) <= CENT for change in before):
             yield InvoiceTotals(paid, paid - tax, tax)
-
-
-_TAKEN_AFTER = (change_labels.WITHHELD, change_labels.CREDITED, change_labels.PREPAID)
 
 
 def _sum_changes(

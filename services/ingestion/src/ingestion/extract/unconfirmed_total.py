@@ -6,11 +6,10 @@ from decimal import Decimal
 from itertools import combinations
 
 from ingestion.domain.transcript import TextLine
-from ingestion.extract import change_labels, kind_words, labels, values
+from ingestion.extract import change_labels, kind_words, tax_labels, title_words, values
 from ingestion.extract.labelled_amounts import list_labelled_ends, list_row_amounts
 from ingestion.extract.sum_rows import CENT
 
-_TAKEN = (change_labels.WITHHELD, change_labels.CREDITED, change_labels.PREPAID)
 # What lessens the total itself, or hardly.
 _NO_DEDUCTION = (change_labels.DISCOUNT, change_labels.ROUNDING, change_labels.CHARGE)
 _MAX_ROWS = 200  # in front of a total
@@ -19,7 +18,7 @@ _MAX_DEDUCTIONS = 40  # each is taken off each total
 
 def list_deductions(page: Sequence[TextLine]) -> list[Decimal]:
     """What is taken off the total before it is paid, without signs: by what it is called, or by its minus."""
-    named = [abs(amount) for label in _TAKEN for amount in list_labelled_ends(page, label)]
+    named = [abs(amount) for label in change_labels.TAKEN_OFF for amount in list_labelled_ends(page, label)]
     return list(dict.fromkeys([*named, *(-amount for amount in _list_minuses(page))]))[:_MAX_DEDUCTIONS]
 
 
@@ -41,7 +40,7 @@ def is_doubtful(page: Sequence[TextLine], gross: Decimal, nets: Sequence[Decimal
     if any(amount > abs(gross) + CENT and amount - abs(gross) not in given_back for amount in amounts):
         return True
     taken = [part for part in list_deductions(page) if part not in given_back]
-    others = [*list_labelled_ends(page, change_labels.ADDED), *list_labelled_ends(page, labels.CREDIT_WORD)]
+    others = [*list_labelled_ends(page, change_labels.ADDED), *list_labelled_ends(page, title_words.CREDIT_WORD)]
     return any(0 < part < abs(gross) for part in (*taken, *others)) or _is_left_of_rows(page, gross)
 
 
@@ -96,7 +95,7 @@ def may_lack_tax(page: Sequence[TextLine], gross: Decimal) -> bool:
     printed = {abs(amount) for line in page for amount in values.find_money(line.text)}
     last = max((index for index, line in enumerate(page) if gross in list_row_amounts(line)), default=-1)
     for index, line in enumerate(page):
-        if not labels.TAX_WORD.search(line.text) or labels.NO_TAX.search(line.text):
+        if not tax_labels.TAX_WORD.search(line.text) or tax_labels.NO_TAX.search(line.text):
             continue
         taxes = [tax for amount in values.find_money(line.text) if 0 < (tax := abs(amount)) < abs(gross)]
         if any(abs(gross) + tax in printed for tax in taxes):
@@ -104,8 +103,8 @@ def may_lack_tax(page: Sequence[TextLine], gross: Decimal) -> bool:
         # A net total does not stand below its tax.
         if taxes and index < last and all(has_usual_rate(abs(gross), tax) for tax in taxes):
             continue
-        is_within = labels.TAX_WITHIN.search(line.text) and not labels.TAX_NOT_WITHIN.search(line.text)
-        if labels.TAX_ON_TOP.search(line.text) or (taxes and not is_within):
+        is_within = tax_labels.TAX_WITHIN.search(line.text) and not tax_labels.TAX_NOT_WITHIN.search(line.text)
+        if tax_labels.TAX_ON_TOP.search(line.text) or (taxes and not is_within):
             return True
     return False
 
@@ -120,5 +119,5 @@ def has_usual_rate(gross: Decimal, tax: Decimal) -> bool:
 
 def contains_tax(page: Sequence[TextLine], gross: Decimal) -> Decimal | None:
     """The only tax that the total is said to contain, if it has a usual rate."""
-    found = list_labelled_ends(page, labels.TAX_CONTAINED)
+    found = list_labelled_ends(page, tax_labels.TAX_CONTAINED)
     return found[0] if len(found) == 1 and has_usual_rate(gross, found[0]) else None

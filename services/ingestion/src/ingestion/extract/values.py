@@ -8,9 +8,9 @@ from decimal import Decimal
 from functools import lru_cache
 from itertools import islice
 
-import stdnum
 from stdnum import iban as stdnum_iban
-from stdnum.exceptions import InvalidChecksum, InvalidComponent, ValidationError
+
+from ingestion.domain.vat_ids import has_form_of_country
 
 _BLANKS = " \u00a0\u2009\u202f"
 # `450,-`, `8 532,--`, `450.–` and `450:-`: no cents, said so.
@@ -269,7 +269,7 @@ _MAX_VAT_IDS = 12  # in one text, numbers of other kinds included
 
 
 def find_vat_ids(text: str) -> list[str]:
-    """VAT numbers in the form of their country. A wrong check digit is let pass: the page says what it says."""
+    """VAT numbers in the form of their country."""
     return list(_list_vat_ids(text))
 
 
@@ -278,19 +278,6 @@ def _list_vat_ids(text: str) -> tuple[str, ...]:
     found = []
     for match in islice(_VAT_ID.finditer(text), _MAX_VAT_IDS):
         country, digits = match[1], re.sub(r"[ .-]", "", match[2])
-        if sum(letter.isdigit() for letter in digits) >= 6 and _has_form(country, digits):
+        if sum(letter.isdigit() for letter in digits) >= 6 and has_form_of_country(country, digits):
             found.append(country + digits)
     return tuple(found)
-
-
-def _has_form(country: str, digits: str) -> bool:
-    module = stdnum.get_cc_module("GR" if country == "EL" else country, "vat")
-    if module is None:
-        return False
-    try:
-        module.validate(country + digits)
-    except (InvalidChecksum, InvalidComponent):
-        return True
-    except ValidationError:
-        return False
-    return True

@@ -59,6 +59,7 @@ def test_a_number_without_the_form_of_its_kind_is_refused_with_what_is_needed(
         "NO 123 456 789 MVA",
         "SIRET 123 456 789 00012",
         "EL123456789",
+        "XI 123456789",
         "PL 123-456-78-90",
     ],
 )

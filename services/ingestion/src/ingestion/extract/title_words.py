@@ -1,0 +1,62 @@
+"""Words for an invoice, and titles of papers that look like one."""
+
+import re
+
+from ingestion.extract.labels import DOCUMENT, match_any
+
+# Languages whose invoices nothing reads yet: a person does, and they are not thrown away.
+_INVOICE_IN_OTHER_LANGUAGES = (
+    r"\bszámla|\blasku\b|τιμολόγιο|\bračun|\bfakt[ú]ra|\bsąskaita|\brēķins|\barve\b|\bfactură"
+    r"|фактура|рахунок|счёт|счет|請求書|发票|發票|\breikning"
+)
+INVOICE_WORD = match_any(
+    rf"\b{DOCUMENT}\b", r"\bcommercial\s+invoice\b", r"\bproforma\b", r"\brachunek\b", _INVOICE_IN_OTHER_LANGUAGES
+)
+CREDIT_WORD = match_any(
+    r"\bcredit\s*(?:note|memo)\b",
+    r"\bgutschrift\b",
+    r"\bavoir\b",
+    r"\bcreditnota\b",
+    r"\bcreditfactuur\b",
+    r"\bnote\s+de\s+crédit\b",
+    r"\bnota\s+d[ei]\s+cr[ée]dito\b|\bkreditnota\b|\bkreditfaktura\b|\bdobropis\b",
+)
+CORRECTION_WORD = match_any(
+    r"\brechnungs-?\s?korrektur\b",
+    r"\bkorrekturrechnung\b",
+    r"\bfacture\s+rectificative\b",
+    r"\bcorrected\s+invoice\b",
+    r"\bkorygująca\b",
+    r"\bfactura\s+rectificativa\b",
+)
+NO_INVOICE_TITLE = re.compile(
+    r"^\W*(?:quote|quotation|estimate|offer|(?:sales\s+)?order\s+(?:confirmation|acknowledgement)|purchase\s+order|delivery\s+note|packing\s+(?:list|slip)"
+    r"|reminder|statement\s+of\s+account|account\s+statement"
+    r"|angebot|kostenvoranschlag|auftragsbestätigung|bestellung|lieferschein|mahnung|zahlungserinnerung|kontoauszug|offene[\s-]{1,3}posten\w{0,6}|saldenbestätigung"
+    r"|wertpapier\w*|dividenden\w*|ertrags\w*"
+    r"|devis|bon\s+de\s+(?:commande|livraison)|(?:confirmation|accusé\s+de\s+réception)\s+de\s+commande|relevé"
+    r"|presupuesto|(?:confirmación\s+de\s+)?pedido|albarán|extracto\s+de\s+cuenta"
+    r"|preventivo|conferma\s+d(?:['’]|i\s+)ordine|documento\s+di\s+trasporto|estratto\s+conto"
+    r"|offerte|(?:order|opdracht)bevestiging|pakbon|aanmaning|rekeningoverzicht"
+    r"|orçamento|(?:confirmação\s+de\s+)?encomenda|guia\s+de\s+(?:remessa|transporte)|extrato\s+de\s+conta"
+    r"|oferta|(?:potwierdzenie\s+)?zamówieni[ae]|zestawienie\s+(?:sald|należności)"
+    r"|(?:cenová\s+)?nabídka|(?:potvrzení\s+)?objednávk[ay]|dodací\s+list|výpis\s+(?:z\s+)?účtu"
+    r"|tilbud|ordrebekræftelse|følgeseddel|kontoudtog|offert|orderbekräftelse|orderbekreftelse|följesedel|kontoutdrag)\b[^:]{0,70}$",
+    re.IGNORECASE,
+)
+# Its total is paid by the invoice that follows it.
+PROFORMA_TITLE = re.compile(
+    rf"^\W*(?:(?:{DOCUMENT}\W{{0,3}})?pr[oó][\s-]?forma|(?:pre)?avviso\s+di\s+(?:parcella|fattura))\b[^:]{{0,70}}:?[^:]{{0,30}}$",
+    re.IGNORECASE,
+)
+# What a customer has paid, and for which invoices. `Avviso di pagamento` and its like may ask for it as well.
+REMITTANCE_TITLE = re.compile(
+    r"^\W*(?:remittance\s+advice|zahlungsavis|avis\s+de\s+(?:règlement|virement)|avviso\s+di\s+bonifico|betaalspecificatie|avízo\s+o\s+platbě)"
+    r"\b[^:]{0,50}$",
+    re.IGNORECASE,
+)
+# What a supplier has in its books of a customer. Alone it may also be the bill of a month.
+BARE_STATEMENT = re.compile(r"^\W*statement\W*$", re.IGNORECASE)
+OPEN_ITEMS = match_any(
+    r"\b(?:brought|carried)\s+forward\b", r"\b(?:30|60|90)\+?\s+days\b.{0,60}\b(?:60|90|120)\+?\s+days\b"
+)
