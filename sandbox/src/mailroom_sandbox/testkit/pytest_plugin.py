@@ -37,11 +37,12 @@ T = TypeVar("T")
 
 _KAFKA_WAY = "mailroom_kafka"  # what a process that runs tests is told under this name
 
-# Folders of tests that run the product in their own process.
+# Packages whose coverage is measured ...
 _PRODUCT = (
     *("mailroom_common", "mailroom_outlook", "mailroom_gmail"),
     *("webhook_gateway", "sync_engine", "ingestion", "subscription_manager"),
 )
+# ... and folders of tests that run them in their own process.
 _MEASURED = ("libs/", "services/", "tests/contract/", "tests/e2e/")
 
 # No property fails because the machine is slow.

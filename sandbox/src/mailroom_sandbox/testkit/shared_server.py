@@ -4,6 +4,7 @@ import secrets
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, suppress
+from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client, Listener
 from pathlib import Path
 
@@ -34,12 +35,11 @@ class SharedServer:
     def _serve(self) -> None:
         with ExitStack() as running:
             while True:
-                with self._listener.accept() as asking:
+                with suppress(OSError, EOFError, AuthenticationError), self._listener.accept() as asking:
+                    # Who asked may be gone in the middle of it; others still ask.
                     if asking.recv() == _END:
                         return
-                    answer = self._start_once(running)
-                    with suppress(OSError):  # who asked is gone
-                        asking.send(answer)
+                    asking.send(self._start_once(running))
 
     def _start_once(self, running: ExitStack) -> tuple[str | None, str | None]:
         """The address, or why there is none."""

@@ -1,6 +1,9 @@
+import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from multiprocessing import AuthenticationError
+from multiprocessing.connection import Client
 from pathlib import Path
 
 import pytest
@@ -45,4 +48,16 @@ def test_who_asks_hears_why_it_did_not_start_and_the_next_one_tries_again(tmp_pa
     with pytest.raises(RuntimeError, match="OSError: no room"):
         ask_for_address(shared.way)
     assert ask_for_address(shared.way) == "127.0.0.1:2"
+    shared.close()
+
+
+def test_who_hangs_up_in_the_middle_keeps_no_other_one_waiting(tmp_path: Path) -> None:
+    shared = SharedServer(tmp_path / "a", Starts())
+    with socket.socket(socket.AF_UNIX) as before_the_key:
+        before_the_key.connect(shared.way[0])
+    with Client(shared.way[0], "AF_UNIX", authkey=shared.way[1]):
+        pass  # and asks nothing
+    with pytest.raises(AuthenticationError):
+        ask_for_address((shared.way[0], b"another run's"))
+    assert ask_for_address(shared.way) == "127.0.0.1:1"
     shared.close()

@@ -199,10 +199,10 @@ async def run_document_check(check: DocumentCheck, stopping: asyncio.Event) -> N
 
 
 async def run_ledger_reasons(reasons: LedgerReasons, stopping: asyncio.Event) -> None:
-    """Take reasons for a review back that other documents gave, and that are none any more."""
+    """Judge documents again that wait for a person since other documents' trades gave a reason."""
     while not stopping.is_set():
         try:
-            while not stopping.is_set() and await reasons.settle_some():
+            while not stopping.is_set() and await reasons.recheck_some():
                 pass
         except Retryable as error:
             # Postgres is away; the next round goes on where this one stopped.

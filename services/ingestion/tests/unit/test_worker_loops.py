@@ -209,7 +209,7 @@ class Rounds:
     async def check_changes(self) -> bool:
         return self._answer()
 
-    async def settle_some(self) -> bool:
+    async def recheck_some(self) -> bool:
         return self._answer()
 
     def _answer(self) -> bool:

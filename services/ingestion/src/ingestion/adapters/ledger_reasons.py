@@ -1,9 +1,9 @@
 """Reasons for a review that other documents' trades gave, and that are none any more: the trade that a cancellation
 takes back was found, the sum was rejected. Such a document is judged again, as when its reading was finished.
 
-Nothing asks for it. The documents that wait for such a reason are few, and are gone through, some at a time, by one
-worker at a time; how far they came is in Postgres. So it makes no difference whose document, decision or process, of an
-earlier release too, made the reason obsolete.
+Nothing asks for it. The documents that wait for such a reason are few, and are gone through, a batch at a time: one
+worker takes a batch, and another one the next. How far they came is in Postgres. So it makes no difference whose
+document, decision or process, of an earlier release too, made the reason obsolete.
 """
 
 from collections.abc import Callable
@@ -37,7 +37,7 @@ _WAITS = """
     review_reason in ('cancelled_trade_not_found', 'trade_may_be_cancelled', 'trades_may_be_summed')
     and status = 'needs_review' and review_decision is null
 """
-# The others have nothing to do meanwhile.
+# Another worker takes the next batch after it.
 _LOCK_POSITION = "select checked_seq from ingestion.document_check where name = $1 for update skip locked"
 _MOVE_POSITION = "update ingestion.document_check set checked_seq = $2 where name = $1"
 _LIST_WAITING = f"""
@@ -64,18 +64,21 @@ class PgLedgerReasons:
         self._outbox = outbox
         self._clock = clock
 
-    async def settle_some(self) -> bool:
-        is_any_settled = False
-        for document_id in await self._list_next():
+    async def recheck_some(self) -> bool:
+        is_any_changed, deferred = False, None
+        documents = await self._list_next()
+        for document_id in documents:
             try:
                 if await self._is_obsolete(document_id):
-                    is_any_settled |= await self._settle(document_id)
-            except Retryable:
-                raise
+                    is_any_changed |= await self._recheck(document_id)
+            except Retryable as error:  # it waits for a busy ledger, say: those behind it need not
+                deferred = deferred or error
             except Exception:  # the edge of one document: others are judged, and read
                 # A bug of ours; the document keeps its reason, a person decides, and the next round tries again.
                 log.exception("ledger_reason_failed", document_id=document_id)
-        return is_any_settled
+        if deferred is not None:
+            raise deferred
+        return is_any_changed or len(documents) == _BATCH
 
     async def _list_next(self) -> list[str]:
         """The next batch of those that wait, behind the last one: from the first one on after the last. What a crash
@@ -93,7 +96,7 @@ class PgLedgerReasons:
             document = await conn.fetchrow(_FIND, document_id)
             return document is not None and await is_reason_obsolete(conn, document)
 
-    async def _settle(self, document_id: str) -> bool:
+    async def _recheck(self, document_id: str) -> bool:
         """False where it is held by another transaction, or the ledger says otherwise under its lock."""
         async with open_transaction(self._pool) as conn:
             document = await conn.fetchrow(_LOCK_WAITING, document_id)
@@ -113,7 +116,7 @@ class PgLedgerReasons:
         await append_results(conn, self._outbox, document, self._clock())
         await append_document_event(conn, document)
         # Other documents, or a person, made its reason obsolete; its history has the version with it.
-        log.info("ledger_reason_settled", document_id=document_id)
+        log.info("review_reason_updated", document_id=document_id)
 
 
 def _drop_ledger_reason(outcome: DocumentOutcome) -> DocumentOutcome:

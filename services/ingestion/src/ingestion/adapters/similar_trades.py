@@ -105,7 +105,7 @@ async def read_similar_trades(
         similar.keys |= wanted
         rows = await _list_similar_rows(conn, tenant_id, wanted, document_id)
         decisions = await conn.fetch(LIST_DECISIONS, [row["trade_id"] for row in rows])
-        entries, former = await _run_off_loop(len(rows), _read_entries, rows, decisions)
+        entries, former = await run_off_loop(len(rows), _read_entries, rows, decisions)
         similar.entries += entries
         similar.former |= former
         links, decided = await _list_linked_keys(conn, tenant_id, [*entries, *beside])
@@ -158,10 +158,10 @@ async def _list_linked_keys(
 
 
 async def judge_entries(entries: Sequence[LedgerEntry]) -> dict[str, TradeJudgement]:
-    return await _run_off_loop(len(entries), judge_trades, entries)
+    return await run_off_loop(len(entries), judge_trades, entries)
 
 
-async def _run_off_loop(trades: int, work: Callable[..., _T], *values: Any) -> _T:
+async def run_off_loop(trades: int, work: Callable[..., _T], *values: Any) -> _T:
     """A second of work where very many are similar: leases are renewed and other documents finished meanwhile."""
     if trades > _MAX_ON_LOOP:
         return await asyncio.to_thread(work, *values)

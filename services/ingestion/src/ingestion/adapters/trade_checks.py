@@ -6,7 +6,13 @@ from datetime import date
 from typing import Any
 
 from ingestion.adapters.document_rows import read_outcome
-from ingestion.adapters.similar_trades import LIST_DECISIONS, judge_entries, read_decisions, read_similar_trades
+from ingestion.adapters.similar_trades import (
+    LIST_DECISIONS,
+    judge_entries,
+    read_decisions,
+    read_similar_trades,
+    run_off_loop,
+)
 from ingestion.adapters.trade_ledger import LIST_BY_DOCUMENT, lock_ledger
 from ingestion.domain.document import DocumentOutcome
 from ingestion.domain.ledger_entry import LedgerEntry
@@ -19,22 +25,25 @@ from ingestion.domain.trade_matching import StatedTrade, build_match_key, list_i
 from mailroom_common.events import Profile, ResultStatus
 from mailroom_common.postgres import DatabaseSession
 
-_LIST_OF_DAYS = """
+_LIST_TRADES_OF_DAYS = """
     select fields, document_type, content_sha256 from ingestion.trade
     where tenant_id = $1 and document_id <> $2 and trade_date = any($3) and instrument_keys && $4
       and not is_cancellation and state <> all($5)
     order by seq desc limit $6
 """
 _WITHOUT_TRADE = [TradeState.DUPLICATE.value, TradeState.CANCELLED.value]
-_MAX_OF_DAYS = 500
+_MAX_TRADES_OF_DAYS = 500
+# Those of the securities first: by the order and the limit all of a tenant would be gone through.
 _LIST_UNMATCHED = """
+    with unmatched as materialized (
+        select trade_id, document_id, document_type, fields, seq from ingestion.trade
+        where tenant_id = $1 and document_id <> $2 and state = 'cancellation_unmatched' and instrument_keys && $3
+          and (trade_date is null or trade_date between $4 and $5)
+    )
     select trade_id, fields, document_type = 'contract_note' and exists (
-        select from ingestion.trade made where made.document_id = trade.document_id and not made.is_cancellation
+        select from ingestion.trade made where made.document_id = unmatched.document_id and not made.is_cancellation
     ) as is_of_corrected_note
-    from ingestion.trade
-    where tenant_id = $1 and document_id <> $2 and state = 'cancellation_unmatched' and instrument_keys && $3
-      and (trade_date is null or trade_date between $4 and $5)
-    order by seq desc limit $6
+    from unmatched order by seq desc limit $6
 """
 _MAX_UNMATCHED = 500  # of the securities of a document, within some days
 _HAS_UNMATCHED = """
@@ -71,12 +80,13 @@ async def _check_taken_back(conn: DatabaseSession, document: Any, outcome: Docum
     """`trade_may_be_cancelled` where another document takes a trade back that was not found, and it may be this one."""
     await lock_ledger(conn, document["tenant_id"])
     trades = _read_trades(outcome)
-    unmatched = _select_possible(await _list_unmatched_rows(conn, document, trades), trades)
+    rows = await _list_unmatched_rows(conn, document, trades)
+    unmatched = await run_off_loop(len(rows), _select_possible, rows, trades)
     if not unmatched:
         return outcome
     stated, judged = await _judge_stated(conn, document, outcome)
     counted = [entry for entry in stated if judged[entry.trade_id] is TradeState.COUNTED]
-    if not any(one.may_mean(entry.trade, entry.distinct_from) for entry in counted for one in unmatched):
+    if not _may_mean_any(unmatched, counted):
         return outcome
     return replace(outcome, status=ResultStatus.NEEDS_REVIEW, reason=ReviewReason.TRADE_MAY_BE_CANCELLED)
 
@@ -84,12 +94,12 @@ async def _check_taken_back(conn: DatabaseSession, document: Any, outcome: Docum
 @dataclass(frozen=True, slots=True)
 class _UnmatchedCancellation:
     trade_id: str
-    taking: Trade
+    cancellation: Trade
     is_of_corrected_note: bool
 
-    def may_mean(self, trade: Trade, distinct_from: Collection[str] = ()) -> bool:
+    def may_mean(self, trade: Trade, distinct_from: Collection[str]) -> bool:
         return self.trade_id not in distinct_from and may_be_taken_back(
-            trade, self.taking, is_of_corrected_note=self.is_of_corrected_note
+            trade, self.cancellation, is_of_corrected_note=self.is_of_corrected_note
         )
 
 
@@ -110,7 +120,12 @@ def _select_possible(rows: Sequence[Any], trades: Sequence[Trade]) -> list[_Unma
         _UnmatchedCancellation(row["trade_id"], read_stored_trade(row["fields"]), row["is_of_corrected_note"])
         for row in rows
     ]
-    return [one for one in found if any(one.may_mean(trade) for trade in trades)]
+    return [one for one in found if any(one.may_mean(trade, ()) for trade in trades)]
+
+
+def _may_mean_any(unmatched: Sequence[_UnmatchedCancellation], entries: Sequence[LedgerEntry]) -> bool:
+    """A person may have said of a trade and a cancellation that they are two."""
+    return any(one.may_mean(entry.trade, entry.distinct_from) for entry in entries for one in unmatched)
 
 
 async def is_reason_obsolete(conn: DatabaseSession, document: Any) -> bool:
@@ -124,10 +139,13 @@ async def is_reason_obsolete(conn: DatabaseSession, document: Any) -> bool:
             return not await conn.fetchval(_HAS_UNMATCHED, document["document_id"])
         case ReviewReason.TRADE_MAY_BE_CANCELLED:
             rows = await _list_unmatched_rows(conn, document, trades)
-            return len(rows) < _MAX_UNMATCHED and not _select_possible(rows, trades)
+            possible = await run_off_loop(len(rows), _select_possible, rows, trades)
+            entries = await _build_entries(conn, document, outcome)
+            return len(rows) < _MAX_UNMATCHED and not _may_mean_any(possible, entries)
         case ReviewReason.TRADES_MAY_BE_SUMMED:
-            rows = await _list_of_days(conn, document, trades)
-            return len(rows) < _MAX_OF_DAYS and not _may_be_summed(document, outcome, trades, rows)
+            rows = await _list_trades_of_days(conn, document, trades)
+            may_be_summed = await run_off_loop(len(rows), _may_be_summed, document, outcome, trades, rows)
+            return len(rows) < _MAX_TRADES_OF_DAYS and not may_be_summed
         case _:
             return False
 
@@ -179,19 +197,26 @@ async def _check_summed_trades(conn: DatabaseSession, document: Any, outcome: Do
     """`trades_may_be_summed` where that may be so."""
     trades = _read_trades(outcome)
     await lock_ledger(conn, document["tenant_id"])
-    if not _may_be_summed(document, outcome, trades, await _list_of_days(conn, document, trades)):
+    rows = await _list_trades_of_days(conn, document, trades)
+    if not await run_off_loop(len(rows), _may_be_summed, document, outcome, trades, rows):
         return outcome
     return replace(outcome, status=ResultStatus.NEEDS_REVIEW, reason=ReviewReason.TRADES_MAY_BE_SUMMED)
 
 
-async def _list_of_days(conn: DatabaseSession, document: Any, trades: Sequence[Trade]) -> list[Any]:
+async def _list_trades_of_days(conn: DatabaseSession, document: Any, trades: Sequence[Trade]) -> list[Any]:
     """What other documents have of the same securities on the same days."""
     days = sorted({trade.trade_date for trade in trades if trade.trade_date is not None})
     securities = sorted({key for trade in trades for key in list_instrument_keys(trade)})
     if not days or not securities:
         return []
     return await conn.fetch(
-        _LIST_OF_DAYS, document["tenant_id"], document["document_id"], days, securities, _WITHOUT_TRADE, _MAX_OF_DAYS
+        _LIST_TRADES_OF_DAYS,
+        document["tenant_id"],
+        document["document_id"],
+        days,
+        securities,
+        _WITHOUT_TRADE,
+        _MAX_TRADES_OF_DAYS,
     )
 
 

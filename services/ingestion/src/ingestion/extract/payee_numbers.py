@@ -23,6 +23,7 @@ _BLOCK_LINES = 12  # of an address, with those beside it
 _MAX_CELLS_BEFORE = 6
 _OF_ACCOUNT = labels.match_any(r"\b(?:iban|bic|swift|blz|sort\s+code|bankgiro|plusgiro|konto\w{0,8}|account)\b")
 _LONGEST_HEADING = 40
+_MAX_LABELLED = 200  # cells of a page that speak of tax numbers: more are no supplier's, and each has its surroundings
 _MIN_SHARE_OF_HEIGHT = 0.6  # of that of the largest account on the page
 
 
@@ -37,22 +38,26 @@ def find_vat_id(page: Sequence[TextLine], supplier_name: str | None) -> str | No
     """The one tax number that is not the customer's."""
     found: list[_Place] = []
     found_below: list[_Place] = []
-    for index, line in enumerate(page):
-        for number, cell in enumerate(line.cells):
-            if not labels.VAT_ID.search(cell.text):
-                continue
-            if is_buyer_cell(page, index, number) and not _is_our_number(cell.text):
-                continue
-            if _YOUR_NUMBER.search(cell.text):
-                continue
-            if supplier_name is not None and _is_somebody_elses(page, index, number, supplier_name):
-                continue
-            beside = line.cells[number + 1].text if number + 1 < len(line.cells) else ""
-            ids = find_tax_ids(cell.text) or find_tax_ids(f"{cell.text} {beside}")
-            found += [_Place(tax_id, index, number) for tax_id in ids[:1]]
-            if not ids:
-                below = list_texts_below(page, index, cell)
-                found_below += [_Place(tax_id, index, number) for text in below for tax_id in find_tax_ids(text)]
+    labelled = [
+        (index, number)
+        for index, line in enumerate(page)
+        for number, cell in enumerate(line.cells)
+        if labels.VAT_ID.search(cell.text)
+    ]
+    for index, number in labelled if len(labelled) <= _MAX_LABELLED else ():
+        line, cell = page[index], page[index].cells[number]
+        if is_buyer_cell(page, index, number) and not _is_our_number(cell.text):
+            continue
+        if _YOUR_NUMBER.search(cell.text):
+            continue
+        if supplier_name is not None and _is_somebody_elses(page, index, number, supplier_name):
+            continue
+        beside = line.cells[number + 1].text if number + 1 < len(line.cells) else ""
+        ids = find_tax_ids(cell.text) or find_tax_ids(f"{cell.text} {beside}")
+        found += [_Place(tax_id, index, number) for tax_id in ids[:1]]
+        if not ids:
+            below = list_texts_below(page, index, cell)
+            found_below += [_Place(tax_id, index, number) for text in below for tax_id in find_tax_ids(text)]
     places = found or found_below or list(_list_bare_in_foot(page, supplier_name))
     for choose in (_keep_all, _keep_below_seller, partial(_keep_near_name, supplier_name=supplier_name)):
         distinct = {place.tax_id for place in choose(page, places)}

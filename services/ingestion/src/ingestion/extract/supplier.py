@@ -170,17 +170,14 @@ def _look_over(lines: Sequence[TextLine]) -> _Page:
         marks.find_domains(upper, only_mail=True),
         marks.find_domains(lines) - marks.find_domains(lines, only_mail=True),
         list_bare_addresses(lines),
-        next(
-            (index for index, line in enumerate(lines) if index > len(lines) / 2 and _SLIP.search(line.text)),
-            len(lines),
-        ),
+        _find_slip(lines),
         max((line.page for line in lines), default=0),
         median(line.height for line in lines) if lines else 0.0,
     )
 
 
 def _find_slip(lines: Sequence[TextLine]) -> int:
-    lower = range(len(lines) // 2, len(lines))
+    lower = range(len(lines) // 2 + 1, len(lines))
     return next((index for index in lower if _SLIP.search(lines[index].text)), len(lines))
 
 

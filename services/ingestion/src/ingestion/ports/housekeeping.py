@@ -89,9 +89,9 @@ class DocumentCheck(Protocol):
 
 
 class LedgerReasons(Protocol):
-    async def settle_some(self) -> bool:
+    async def recheck_some(self) -> bool:
         """Judge some of the documents again that wait for a person since other documents' trades gave a reason. False
-        when none of these had lost its reason, or another instance does so."""
+        when these were the last ones of a round and none had lost its reason, or another instance took them."""
         ...
 
 

@@ -16,6 +16,7 @@ from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.review import ReviewAction
 from ingestion.domain.trade import ACTIVITY_STATEMENT, Direction
 from ingestion.ports.trades import TradeDecision
+from mailroom_common.errors import Unavailable
 from mailroom_common.events import ResultStatus
 from mailroom_common.outbox import Outbox
 
@@ -41,8 +42,8 @@ async def describe(site: Ingestion, document_id: str) -> tuple[str, str | None, 
     return document["status"], document["review_reason"], [row["state"] for row in rows]
 
 
-async def name_taken(site: Ingestion, correction: str, former: str) -> None:
-    """A person says which trade the correction takes back."""
+async def decide_taken(site: Ingestion, correction: str, former: str, *, is_same: bool) -> None:
+    """A person says whether this is the trade that the correction takes back."""
     rows = await site.pool.fetch(
         "select trade_id, version from ingestion.trade where document_id = any($1) order by is_cancellation desc",
         [correction, former],
@@ -50,7 +51,7 @@ async def name_taken(site: Ingestion, correction: str, former: str) -> None:
     taking = rows[0]
     taken = await site.pool.fetchval("select trade_id from ingestion.trade where document_id = $1", former)
     decision = TradeDecision(
-        is_same=True, other_trade_id=taken, version=taking["version"], comment=None, reviewer="anna", api_key_id="00"
+        is_same=is_same, other_trade_id=taken, version=taking["version"], comment=None, reviewer="anna", api_key_id="00"
     )
     assert await PgTradeLedger(site.pool).decide_trade("acme", taking["trade_id"], decision)
 
@@ -59,17 +60,17 @@ async def test_the_trades_of_a_busy_day_count_once_it_is_known_which_of_them_was
     correction, reasons = await finish(site, "correction", take_back("R-1001")), open_reasons(site)
     await site.decide_document(correction, ReviewAction.CONFIRM)
     held = [await finish(site, name, outcome_of(replace(NOTE, reference=name))) for name in ("ORDER-77", "ORDER-78")]
-    assert not await reasons.settle_some()
+    assert not await reasons.recheck_some()
     for document in held:
         assert await describe(site, document) == ("needs_review", "trade_may_be_cancelled", ["unconfirmed"])
-    await name_taken(site, correction, held[0])
+    await decide_taken(site, correction, held[0], is_same=True)
     async with site.pool.acquire() as conn, conn.transaction():
         await conn.execute("select from ingestion.document where document_id = $1 for update", held[1])
-        assert await reasons.settle_some()
+        assert await reasons.recheck_some()
         # Whoever holds a document finishes or decides it, and is not waited for.
         assert (await describe(site, held[1]))[0] == "needs_review"
-    assert await reasons.settle_some()
-    assert not await reasons.settle_some()
+    assert await reasons.recheck_some()
+    assert not await reasons.recheck_some()
     assert await describe(site, held[0]) == ("completed", None, ["cancelled"])
     assert await describe(site, held[1]) == ("completed", None, ["counted"])
     kept = await site.pool.fetch("select version, kind, reason from ingestion.document_history order by entry_id")
@@ -83,9 +84,9 @@ async def test_a_cancellation_whose_trade_came_later_no_longer_says_that_it_was_
     correction, reasons = await finish(site, "correction", take_back("R-1001")), open_reasons(site)
     assert (await describe(site, correction))[1] == "cancelled_trade_not_found"
     await finish(site, "former", outcome_of(NOTE))
-    assert await reasons.settle_some()
+    assert await reasons.recheck_some()
     assert await describe(site, correction) == ("needs_review", "trade_cancelled", ["unconfirmed", "cancellation"])
-    assert not await reasons.settle_some()
+    assert not await reasons.recheck_some()
 
 
 async def test_the_first_of_two_cancellations_of_a_trade_keeps_its_place_when_it_is_judged_again(
@@ -97,8 +98,8 @@ async def test_the_first_of_two_cancellations_of_a_trade_keeps_its_place_when_it
         taking = replace(NOTE, reference=number, is_cancellation=True)
         storno.append(await finish(site, number, outcome_of(taking, status=ResultStatus.NEEDS_REVIEW)))
     await finish(site, "note", outcome_of(NOTE))
-    assert await reasons.settle_some()
-    assert not await reasons.settle_some()
+    assert await reasons.recheck_some()
+    assert not await reasons.recheck_some()
     assert [(await describe(site, document))[1] for document in storno] == [
         "trade_cancelled",
         "cancelled_trade_not_found",
@@ -115,7 +116,7 @@ async def test_a_reason_that_stands_under_the_lock_of_the_ledger_ends_the_round(
         return True
 
     monkeypatch.setattr("ingestion.adapters.ledger_reasons.is_reason_obsolete", seem_obsolete)
-    assert not await open_reasons(site).settle_some()
+    assert not await open_reasons(site).recheck_some()
 
 
 async def test_notes_count_once_the_statement_that_may_sum_them_up_was_rejected(site: Ingestion) -> None:
@@ -123,9 +124,9 @@ async def test_notes_count_once_the_statement_that_may_sum_them_up_was_rejected(
     statement, reasons = await finish(site, "statement", whole), open_reasons(site)
     note = await finish(site, "note", outcome_of(replace(NOTE, quantity=Decimal(4))))
     assert await describe(site, note) == ("needs_review", "trades_may_be_summed", ["unconfirmed"])
-    assert not await reasons.settle_some()
+    assert not await reasons.recheck_some()
     await site.decide_document(statement, ReviewAction.REJECT)
-    assert await reasons.settle_some()
+    assert await reasons.recheck_some()
     assert await describe(site, note) == ("completed", None, ["counted"])
 
 
@@ -137,7 +138,7 @@ async def test_a_document_for_which_there_is_another_reason_now_says_that_one(si
     other = await finish(site, "statement", statement)
     await site.decide_document(other, ReviewAction.CONFIRM)
     await site.decide_document(correction, ReviewAction.REJECT)
-    assert await reasons.settle_some()
+    assert await reasons.recheck_some()
     assert await describe(site, held) == ("needs_review", "trades_may_be_summed", ["unconfirmed"])
 
 
@@ -158,9 +159,9 @@ async def test_documents_that_wait_are_gone_through_some_at_a_time(
     correction, reasons = await finish(site, "correction", take_back("R-1001")), open_reasons(site)
     await site.decide_document(correction, ReviewAction.CONFIRM)
     held = [await finish(site, name, outcome_of(replace(NOTE, reference=name))) for name in ("ORDER-77", "ORDER-78")]
-    assert [await reasons.settle_some() for _ in range(3)] == [False] * 3  # each, and the end
-    await name_taken(site, correction, held[0])
-    assert [await reasons.settle_some() for _ in range(3)] == [True, True, False]
+    assert [await reasons.recheck_some() for _ in range(3)] == [True, True, False]  # each, and the end
+    await decide_taken(site, correction, held[0], is_same=True)
+    assert [await reasons.recheck_some() for _ in range(3)] == [True, True, False]
     assert [(await describe(site, document))[0] for document in held] == ["completed"] * 2
 
 
@@ -172,8 +173,8 @@ async def test_a_reason_stays_where_more_trades_are_beside_it_than_are_looked_at
     await finish(site, "statement", whole)
     note = await finish(site, "note", outcome_of(replace(NOTE, quantity=Decimal(4))))
     await finish(site, "later", outcome_of(replace(NOTE, quantity=Decimal(70), direction=Direction.SELL)))
-    monkeypatch.setattr(trade_checks, "_MAX_OF_DAYS", 1)  # the later one
-    assert not await open_reasons(site).settle_some()
+    monkeypatch.setattr(trade_checks, "_MAX_TRADES_OF_DAYS", 1)  # the later one
+    assert not await open_reasons(site).recheck_some()
     assert (await describe(site, note))[:2] == ("needs_review", "trades_may_be_summed")
 
 
@@ -191,5 +192,34 @@ async def test_a_document_that_cannot_be_judged_keeps_no_other_one_from_it(
         return await judge(conn, document)
 
     monkeypatch.setattr("ingestion.adapters.ledger_reasons.is_reason_obsolete", fail_once)
-    assert await reasons.settle_some()
+    assert await reasons.recheck_some()
     assert [(await describe(site, document))[0] for document in held] == ["needs_review", "completed"]
+
+
+async def test_a_document_that_a_busy_ledger_holds_up_holds_up_none_behind_it(
+    site: Ingestion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    correction, reasons = await finish(site, "correction", take_back("R-1001")), open_reasons(site)
+    held = [await finish(site, name, outcome_of(replace(NOTE, reference=name))) for name in ("ORDER-77", "ORDER-78")]
+    await site.decide_document(correction, ReviewAction.REJECT)
+    judge = trade_checks.is_reason_obsolete
+
+    async def time_out(conn: Any, document: Any) -> bool:
+        if document["document_id"] == held[0]:
+            raise Unavailable("the ledger is busy")
+        return await judge(conn, document)
+
+    monkeypatch.setattr("ingestion.adapters.ledger_reasons.is_reason_obsolete", time_out)
+    with pytest.raises(Unavailable):
+        await reasons.recheck_some()
+    assert [(await describe(site, document))[0] for document in held] == ["needs_review", "completed"]
+
+
+async def test_a_trade_counts_once_a_person_says_that_the_cancellation_means_another_one(site: Ingestion) -> None:
+    correction, reasons = await finish(site, "correction", take_back("R-1001")), open_reasons(site)
+    await site.decide_document(correction, ReviewAction.CONFIRM)
+    held = await finish(site, "held", outcome_of(replace(NOTE, reference="ORDER-77")))
+    assert not await reasons.recheck_some()
+    await decide_taken(site, correction, held, is_same=False)
+    assert await reasons.recheck_some()
+    assert await describe(site, held) == ("completed", None, ["counted"])

@@ -33,7 +33,7 @@ _SENT_ON = re.compile(
     r"\b(?:terms?|effective|version|agreement|conditions|since|act|rules?|amended|revis\w+|matur\w+|due|until|before)\b",
     re.IGNORECASE,
 )
-_IN_NAME = re.compile(r"%|\([^)]*\w[^)]*$|\b(?:due|matur\w+|expir\w+|call|put|ex-?div\w*)\b", re.IGNORECASE)
+_IN_NAME = re.compile(r"%|\b(?:due|matur\w+|expir\w+|call|put|ex-?div\w*)\b", re.IGNORECASE)
 _DAYS_OF_WEEK = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _DAY_OF_WEEK = re.compile(rf"\b({'|'.join(_DAYS_OF_WEEK)})(?:[a-z]{{0,6}}day)?\.?,?\s{{1,3}}$", re.IGNORECASE)
 _USUAL_DAYS = 3  # on which exchanges are open
@@ -86,8 +86,14 @@ def _list_said_orders(page: Sequence[TextLine]) -> Iterator[bool]:
     """By dates that only one order makes a day; one in a security's name is as its country writes it."""
     for match, written, text in _list_written(page):
         order = written.says_day_first
-        if order is not None and not _IN_NAME.search(text, 0, match.start()):
+        if order is not None and not _is_in_name(text, match.start()):
             yield order
+
+
+def _is_in_name(text: str, end: int) -> bool:
+    """Whether what stands in front of a date begins a security's name, or words in brackets."""
+    opened = text.find("(", text.rfind(")", 0, end) + 1, end)
+    return _IN_NAME.search(text, 0, end) is not None or (opened >= 0 and any(map(str.isalnum, text[opened:end])))
 
 
 def _list_orders_by_words(page: Sequence[TextLine]) -> Iterator[bool]:
@@ -126,15 +132,14 @@ def _find_latest(written: Sequence[values.WrittenDate], *, day_first: bool) -> d
 
 def _list_orders_by_week(page: Sequence[TextLine]) -> Iterator[bool]:
     """`Wed 03/04/2026`: what only one of the two orders makes a Wednesday."""
-    for line in page:
-        for match, written in zip(values.DATES.finditer(line.text), values.find_dates(line.text), strict=True):
-            named = _DAY_OF_WEEK.search(line.text[: match.start()])
-            if named is None or written.is_settled:
-                continue
-            day = _DAYS_OF_WEEK.index(named[1].lower())
-            orders = [order for order in (True, False) if _falls_on(written.resolve_date(day_first=order), day)]
-            if len(orders) == 1 and written.first != written.second:
-                yield orders[0]
+    for match, written, text in _list_written(page):
+        named = _DAY_OF_WEEK.search(text[: match.start()])
+        if named is None or written.is_settled:
+            continue
+        day = _DAYS_OF_WEEK.index(named[1].lower())
+        orders = [order for order in (True, False) if _falls_on(written.resolve_date(day_first=order), day)]
+        if len(orders) == 1 and written.first != written.second:
+            yield orders[0]
 
 
 def _falls_on(found: date | None, day: int) -> bool:

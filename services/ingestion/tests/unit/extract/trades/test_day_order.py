@@ -128,3 +128,8 @@ def test_a_dollar_of_a_country_that_has_its_own_is_not_certainly_that_of_america
 def test_a_dollar_beside_a_date_as_only_america_writes_it_is_its_own(line: str, currency: str | None) -> None:
     text = ENGLISH.replace("€", "$").replace("19/01/2026", "01/19/2026")
     assert read_only(f"{text}\n{line}").get("currency") == currency
+
+
+def test_brackets_in_front_of_a_date_are_looked_at_in_a_moment() -> None:
+    """A pattern for what is open would try each bracket with each letter: minutes for a line of 12,000."""
+    assert read(f"{ON_ONE_DAY}\n{'(' * 150}{'a' * 140}) 01/02/2026").trades
