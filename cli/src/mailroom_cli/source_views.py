@@ -96,11 +96,6 @@ def print_columns(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         print_line("  ".join([*cells, line[-1]]))
 
 
-def join_money(amount: str | None, currency: str | None) -> str:
-    """Nothing without an amount: a cancellation may name a currency alone."""
-    return " ".join(part for part in (amount, currency) if part) if amount else ""
-
-
 def build_row(source: JSON, text: str) -> list[str]:
     return [
         str(source["id"])[:_SHORT_ID],
