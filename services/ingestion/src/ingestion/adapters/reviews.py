@@ -17,7 +17,15 @@ from ingestion.adapters.supplier_accounts import check_supplier_account, lock_su
 from ingestion.adapters.templates import apply_decision_to_templates
 from ingestion.adapters.trade_ledger import record_trades
 from ingestion.domain.archive import is_archived
-from ingestion.domain.review import Decision, HistoryKind, Review, ReviewRefused, changes_nothing, decide, is_reviewable
+from ingestion.domain.review import (
+    Decision,
+    HistoryKind,
+    Review,
+    ReviewRefused,
+    decide,
+    is_repeated_rejection,
+    is_reviewable,
+)
 from ingestion.domain.views import build_history_view, build_reread_view
 from ingestion.ports.reviews import StaleVersion
 from mailroom_common.events import Profile, ResultStatus
@@ -72,7 +80,7 @@ class PgReviews:
                 raise StaleVersion(current["result_number"])
             if not is_reviewable(ResultStatus(current["status"])):
                 raise ReviewRefused("It is not read yet.")
-            if changes_nothing(review, read_outcome(current)):
+            if is_repeated_rejection(review, read_outcome(current)):
                 return True
             await keep_current_version(conn, document_id)
             decision = await _check_account(conn, current, await _decide(conn, current, review))

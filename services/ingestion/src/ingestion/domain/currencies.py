@@ -1,5 +1,7 @@
 """Currencies of invoices and trades, by ISO 4217: those that are paid with, and those of papers of former years."""
 
+from datetime import date
+
 _PRESENT = """
     AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF CLF CLP CNY
     COP CRC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GNF GTQ GYD HKD HNL HTG HUF IDR ILS
@@ -20,3 +22,9 @@ LAST_YEARS = {code: int(year) for code, year in zip(_FORMER.split()[::2], _FORME
 CURRENCY_CODES = frozenset(_PRESENT.split()) | LAST_YEARS.keys()
 # Prices in London are in pence, which ISO does not list.
 TRADE_CURRENCY_CODES = CURRENCY_CODES | {"GBX"}
+
+
+def was_replaced_before(currency: str | None, day: date | None) -> bool:
+    """Whether nobody was paid in a currency any more on a day; not where one of the two is unknown."""
+    last_year = LAST_YEARS.get(currency or "")
+    return day is not None and last_year is not None and day.year > last_year

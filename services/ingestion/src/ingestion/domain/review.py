@@ -7,7 +7,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
-from ingestion.domain.currencies import LAST_YEARS
+from ingestion.domain.currencies import LAST_YEARS, was_replaced_before
 from ingestion.domain.document import FINAL_STATUSES, DocumentOutcome
 from ingestion.domain.invoice import INVOICE, Invoice
 from ingestion.domain.layout_template import TEMPLATE_EVIDENCE
@@ -88,8 +88,8 @@ class Decision:
 
 
 def decide(review: Review, current: DocumentOutcome, *, profile: Profile, read: Mapping[str, Any] | None) -> Decision:
-    """`current` is the outcome that the document has; `read` what the newest reading says: `extraction`, and
-    `document_type` beside its fields.
+    """`current` is the outcome that the document has; `read` what the newest reading says: the fields of its
+    `extraction`, and beside them its `document_type` and `review_reason`.
 
     Raises:
         ReviewRefused
@@ -108,8 +108,8 @@ def is_reviewable(status: ResultStatus) -> bool:
     return status in FINAL_STATUSES
 
 
-def changes_nothing(review: Review, current: DocumentOutcome) -> bool:
-    """Whether a document is rejected that is, without a word beside it."""
+def is_repeated_rejection(review: Review, current: DocumentOutcome) -> bool:
+    """Whether a document that was rejected is rejected again, without a comment: no new version is made of it."""
     is_rejected = current.reason is DocumentSkipReason.REJECTED
     return review.action is ReviewAction.REJECT and is_rejected and review.comment is None
 
@@ -227,12 +227,10 @@ def _require_currency_of_its_day(invoice: Invoice, review: Review) -> None:
     Raises:
         ReviewRefused: a currency or a day was given, and nobody was paid in that currency any more.
     """
-    issued, last_year = invoice.issue_date, LAST_YEARS.get(invoice.currency or "")
-    if issued is None or last_year is None or not {"issue_date", "currency"} & review.fields.keys():
-        return
-    if issued.year > last_year:
+    currency, issued = invoice.currency, invoice.issue_date
+    if {"issue_date", "currency"} & review.fields.keys() and currency and was_replaced_before(currency, issued):
         raise ReviewRefused(
-            f"{invoice.currency} was replaced by {last_year}, and the issue date is {issued}: give the one that is"
+            f"{currency} was replaced by {LAST_YEARS[currency]}, and the issue date is {issued}: give the one that is"
             " wrong."
         )
 
