@@ -7,7 +7,7 @@ from datetime import date
 
 from ingestion.domain.transcript import TextCell, TextLine
 from ingestion.extract import kind_words, labels, title_words, values
-from ingestion.extract.american_address import has_american_address
+from ingestion.extract.american_seller import is_american_seller
 from ingestion.extract.date_order import may_write_day_first
 from ingestion.extract.invoice_number import find_invoice_number, keep_first_labels
 from ingestion.extract.page_head import limit_to_head
@@ -15,7 +15,9 @@ from ingestion.extract.part_payments import is_part_payment
 from ingestion.extract.value_places import find_first_parsed, list_texts_beside
 
 
-def determine_day_first(page: Sequence[TextLine], currency: str | None) -> bool | None:
+def determine_day_first(
+    page: Sequence[TextLine], currency: str | None, supplier_name: str | None = None
+) -> bool | None:
     """The order of day and month: what the dates of this document say, else its language, else its currency."""
     said = {date.says_day_first for line in page for date in values.find_dates(line.text)} - {None}
     if len(said) == 1:
@@ -32,8 +34,7 @@ def determine_day_first(page: Sequence[TextLine], currency: str | None) -> bool 
         return True  # an account as Europe numbers them
     if currency == "USD":
         # Who asks for dollars may be anywhere: an American seller says where it is.
-        is_american = has_american_address(cell.text for line in page for cell in line.cells)
-        return False if is_american and not may_write_day_first(text) else None
+        return False if not may_write_day_first(text) and is_american_seller(page, supplier_name) else None
     return True if currency in _DAY_FIRST_CURRENCIES else None
 
 

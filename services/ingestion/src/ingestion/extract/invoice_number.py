@@ -46,7 +46,7 @@ def _blank_unless_first(cell: TextCell) -> TextCell:
 
 # `Our invoice no.`, `Ihre Rechnungsnummer`: this one's. Two languages may share a label.
 _OWN = re.compile(
-    r"^\W*(?:our|your|the|unsere?|ihre?|notre|votre|nuestra|su|nostra|vostra|onze|uw|vores|din|vår|er|original)\s+(?=\S)|[^\W\d_]+\s*/\s*$",
+    r"^\W*(?:our|your|the|unsere?|ihre?|notre|votre|nuestra|su|nostra|vostra|onze|uw|vores|din|vår|er|original)\s+(?=\S)|(?<![^\W\d_])[^\W\d_]+\s*/\s*$",
     re.IGNORECASE,
 )
 

@@ -374,12 +374,12 @@ COMPANY = re.compile(
 
 # Heads of the columns of an invoice's table; two languages or two words may share one.
 DESCRIPTION = match_any(
-    r"(?:^|/)\W*(?:description|item|product|service|activity|article|details)\b",
-    r"(?:^|/)\W*(?:artikel|bezeichnung|beschreibung|produkt|leistung|position|text)",
-    r"(?:^|/)\W*(?:designação|désignation|libellé|prestation)",
-    r"(?:^|/)\W*(?:omschrijving)",
-    r"(?:^|/)\W*(?:nazwa|opis|towar|usługa)",
-    r"(?:^|/)\W*(?:descripci|concepto|artículo|descrizione|articolo|descrição|artigo|popis|název|beskriv|vare\b|tekst|benämning)",
+    r"(?:^|/)\W{0,8}(?:description|item|product|service|activity|article|details)\b",
+    r"(?:^|/)\W{0,8}(?:artikel|bezeichnung|beschreibung|produkt|leistung|position|text)",
+    r"(?:^|/)\W{0,8}(?:designação|désignation|libellé|prestation)",
+    r"(?:^|/)\W{0,8}(?:omschrijving)",
+    r"(?:^|/)\W{0,8}(?:nazwa|opis|towar|usługa)",
+    r"(?:^|/)\W{0,8}(?:descripci|concepto|artículo|descrizione|articolo|descrição|artigo|popis|název|beskriv|vare\b|tekst|benämning)",
 )
 QUANTITY = match_any(
     r"\b(?:quantity|qty|hours|days|units)\b",

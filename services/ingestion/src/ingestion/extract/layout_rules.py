@@ -53,14 +53,16 @@ class PrintedInvoice:
 
 def read_invoice(transcript: Transcript) -> PrintedInvoice:
     page = limit_lines(transcript)
-    currency = find_currency(page)
-    day_first = determine_day_first(page, currency)
+    supplier = find_supplier(page)
+    supplier_name = None if supplier is None else supplier.name
+    # A name that is not certain may be the customer's, and so its address.
+    certain_name = supplier_name if supplier is not None and supplier.is_certain else None
+    currency = find_currency(page, certain_name)
+    day_first = determine_day_first(page, currency, certain_name)
     issued = find_issue_date(page, day_first)
     # What a reminder asks for is no invoice's total, with its fees and what was paid already.
     totals = InvoiceTotals() if asks_for_nothing_new(page) else find_totals(page, currency, IssueDay(issued, day_first))
     due = find_due_date(page, day_first)
-    supplier = find_supplier(page)
-    supplier_name = None if supplier is None else supplier.name
     invoice = Invoice(
         supplier_name=supplier_name,
         invoice_number=find_invoice_number(page),
