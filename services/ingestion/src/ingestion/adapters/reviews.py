@@ -1,6 +1,7 @@
 """Reviews in Postgres: a decision, its evidence and its results in one transaction, and the history of a document."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -17,10 +18,12 @@ from ingestion.adapters.supplier_accounts import check_supplier_account, lock_su
 from ingestion.adapters.templates import apply_decision_to_templates
 from ingestion.adapters.trade_ledger import record_trades
 from ingestion.domain.archive import is_archived
+from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.review import (
     Decision,
     HistoryKind,
     Review,
+    ReviewAction,
     ReviewRefused,
     decide,
     is_repeated_rejection,
@@ -41,6 +44,15 @@ _DECIDE = """
         reader = $8, result_number = result_number + 1, review_decision = $9, reviewed_at = now(), updated_at = now()
     where document_id = $1
     returning *
+"""
+# A cancellation takes one trade back however often it is stated, so copies that are confirmed book nothing twice.
+_REASONS_OF_CANCELLATIONS = (ReviewReason.TRADE_CANCELLED.value, ReviewReason.CANCELLED_TRADE_NOT_FOUND.value)
+_MAX_COPIES = 100  # beyond these a person confirms again
+_LIST_COPIES = """
+    select document_id, result_number from ingestion.document
+    where tenant_id = $1 and content_sha256 = $2 and document_id <> $3 and status = 'needs_review'
+      and review_decision is null and review_reason = any($4) and extraction = $5
+    order by seq limit $6
 """
 _FIND = "select * from ingestion.document where document_id = $1 and tenant_id = $2"
 _LIST = """
@@ -72,16 +84,47 @@ class PgReviews:
         self._clock = clock
 
     async def decide_document(self, tenant_id: str, document_id: str, review: Review) -> bool:
+        former = await self._decide_one(tenant_id, document_id, review)
+        if former is not None and review.action is ReviewAction.CONFIRM:
+            await self._confirm_copies(former, review)
+        return former is not None
+
+    async def _confirm_copies(self, former: Any, review: Review) -> None:
+        """Of a cancellation that came in several mailboxes: whoever has confirmed one has looked at them all.
+
+        Each in a transaction of its own: one that is decided or read at this moment waits for a person as before, and
+        so do those that a crash leaves.
+        """
+        if former["review_reason"] not in _REASONS_OF_CANCELLATIONS:
+            return
+        comment = " ".join(filter(None, (review.comment, f"(the same file as document {former['document_id']})")))
+        async with acquire_session(self._pool) as conn:
+            copies = await conn.fetch(
+                _LIST_COPIES,
+                former["tenant_id"],
+                former["content_sha256"],
+                former["document_id"],
+                _REASONS_OF_CANCELLATIONS,
+                former["extraction"],
+                _MAX_COPIES,
+            )
+        for copy in copies:
+            with suppress(StaleVersion, ReviewRefused):
+                of_copy = replace(review, version=copy["result_number"], comment=comment)
+                await self._decide_one(former["tenant_id"], copy["document_id"], of_copy)
+
+    async def _decide_one(self, tenant_id: str, document_id: str, review: Review) -> Any:
+        """The document's row as it was before; None when the tenant has no such document."""
         async with open_transaction(self._pool) as conn:
             current = await conn.fetchrow(_LOCK, document_id, tenant_id)
             if current is None:
-                return False
+                return None
             if current["result_number"] != review.version:
                 raise StaleVersion(current["result_number"])
             if not is_reviewable(ResultStatus(current["status"])):
                 raise ReviewRefused("It is not read yet.")
             if is_repeated_rejection(review, read_outcome(current)):
-                return True
+                return current
             await keep_current_version(conn, document_id)
             decision = await _check_account(conn, current, await _decide(conn, current, review))
             decided = await _write_decision(conn, document_id, decision)
@@ -93,7 +136,7 @@ class PgReviews:
             if _is_archived_now(current, decided):
                 # The copy is the worker's to write, and the decision stands whatever it reads.
                 await request_reread(conn, document_id)
-            return True
+            return current
 
     async def list_history(
         self, tenant_id: str, document_id: str, *, before: int | None, limit: int
