@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from mailroom_common.money import join_money
+from mailroom_common.money import format_total
 from mailroom_sandbox.site.demo.accounting import Item, MailAccount, PartOutcome
 
 _COLUMNS = (
@@ -98,7 +98,7 @@ def _build_cells(document: Item, mailbox: str) -> list[str]:
         extraction.get("supplier_name") or "",
         extraction.get("invoice_number") or "",
         extraction.get("issue_date") or "",
-        join_money(extraction.get("total_gross"), extraction.get("currency")),
+        format_total(extraction),
         (document["source_metadata"] or {}).get("attachment_filename") or "",
     ]
 

@@ -47,6 +47,11 @@ def test_a_total_that_is_not_known_is_no_currency_alone() -> None:
     assert "EUR" not in rows_of([unknown])[1]
 
 
+def test_a_total_that_its_page_speaks_against_is_shown_with_a_question_mark() -> None:
+    shown = {"total_gross": None, "currency": "EUR", "page_totals": {"total_gross": "125.00"}}
+    assert "125.00 EUR ?" in rows_of([document(status="needs_review", extraction=shown)])[1]
+
+
 def test_narrow_terminal_takes_nothing_from_date_and_total() -> None:
     text = io.StringIO()
     DocumentRows(Console(file=text, width=110), {"s": "ap@outlook.test"}).show_documents([document()])

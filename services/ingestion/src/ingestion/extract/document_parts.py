@@ -1,6 +1,6 @@
 """Which of the PDFs in a document is the invoice: a portfolio has a cover, and an invoice its terms attached."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ingestion.domain.invoice import Invoice
@@ -19,6 +19,7 @@ class InvoicePart:
     invoice: Invoice
     kind: str
     has_certain_supplier: bool
+    doubtful_totals: Mapping[str, str]
 
     @property
     def is_certain(self) -> bool:
@@ -54,7 +55,7 @@ def split_parts(transcript: Transcript) -> list[Transcript]:
 
 def read_part(part: Transcript) -> InvoicePart:
     printed = read_invoice(part)
-    return InvoicePart(part, printed.invoice, printed.kind, printed.has_certain_supplier)
+    return InvoicePart(part, printed.invoice, printed.kind, printed.has_certain_supplier, printed.doubtful_totals)
 
 
 def _contradict(one: Invoice, other: Invoice) -> bool:

@@ -10,6 +10,7 @@ from ingestion.extract import kind_words, labels, title_words, values
 from ingestion.extract.american_seller import is_american_seller
 from ingestion.extract.date_order import may_write_day_first
 from ingestion.extract.invoice_number import find_invoice_number, keep_first_labels
+from ingestion.extract.issue_date_labels import choose_issue_date, list_labelled_dates
 from ingestion.extract.page_head import limit_to_head
 from ingestion.extract.part_payments import is_part_payment
 from ingestion.extract.value_places import find_first_parsed, list_texts_beside
@@ -45,13 +46,13 @@ def find_issue_date(page: Sequence[TextLine], day_first: bool | None) -> date | 
     def read(text: str) -> date | None:
         return None if _begins_with_period(text) else _find_first_date(text, day_first)
 
-    labelled = find_first_parsed(
-        list_texts_beside(_blank_terms(page), labels.ISSUE_DATE), lambda text: _read_issue_date(text, day_first)
+    labelled = list_labelled_dates(
+        _blank_terms(page), labels.ISSUE_DATE, lambda text: _read_issue_date(text, day_first)
     )
     if labelled:
-        return labelled
+        return choose_issue_date(labelled)
     outside = [line for line in page if not _is_table_head(line)]
-    bare = find_first_parsed(list_texts_beside(outside, labels.BARE_DATE), read)
+    bare = next((found.day for found in list_labelled_dates(outside, labels.BARE_DATE, read)), None)
     if shared := _find_date_beside_number(page, day_first):
         # `Date:` is the invoice's as well: which of two is, nobody can tell.
         return shared if bare in (None, shared) else None

@@ -5,10 +5,11 @@ add up or be the only candidate; the order of day and month is read off the othe
 lines count only if their amounts make a total of the page.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ingestion.domain.invoice import CORRECTED_INVOICE, CREDIT_NOTE, INVOICE, Invoice
+from ingestion.domain.invoice import CORRECTED_INVOICE, CREDIT_NOTE, INVOICE, TOTAL_FIELDS, Invoice
+from ingestion.domain.numbers import format_amount
 from ingestion.domain.transcript import TextLine, Transcript
 from ingestion.extract import labels, tax_labels, title_words, values
 from ingestion.extract.document_kind import is_from_bank
@@ -42,11 +43,12 @@ _LONG_DOCUMENT = 3  # pages in front of the last one, from which on the invoice 
 @dataclass(frozen=True, slots=True)
 class PrintedInvoice:
     """What pages say. `kind` is `invoice`, `credit_note` or `corrected_invoice`; `has_certain_supplier` whether signs
-    on them agree whose invoice it is."""
+    on them agree whose invoice it is. `doubtful_totals` are amounts that the page names and speaks against itself."""
 
     invoice: Invoice
     kind: str
     has_certain_supplier: bool
+    doubtful_totals: Mapping[str, str]
 
 
 def read_invoice(transcript: Transcript) -> PrintedInvoice:
@@ -76,7 +78,15 @@ def read_invoice(transcript: Transcript) -> PrintedInvoice:
         amount_due=totals.due,
     )
     is_certain = supplier is not None and supplier.is_certain
-    return PrintedInvoice(_add_lines(invoice, page, totals), _determine_kind(page, invoice), is_certain)
+    return PrintedInvoice(
+        _add_lines(invoice, page, totals), _determine_kind(page, invoice), is_certain, _write_doubtful(totals)
+    )
+
+
+def _write_doubtful(totals: InvoiceTotals) -> dict[str, str]:
+    """By the names of the fields, as an extraction has them."""
+    amounts = zip(TOTAL_FIELDS, (totals.doubtful, totals.doubtful_net, totals.doubtful_tax), strict=True)
+    return {name: text for name, amount in amounts if (text := format_amount(amount)) is not None}
 
 
 def is_invoice(transcript: Transcript) -> bool:

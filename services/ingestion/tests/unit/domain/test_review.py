@@ -136,6 +136,30 @@ def test_a_currency_that_was_replaced_before_the_issue_date_is_refused() -> None
     assert decide(old, DOUBTFUL, profile=Profile.INVOICE, read=FIELDS).outcome.extraction is not None
 
 
+ON_PAGE = {"total_gross": "125.00", "total_net": "100.00", "total_tax": "20.00"}
+NAMED = {**FIELDS, "total_gross": None, "total_net": None, "total_tax": None, "page_totals": ON_PAGE}
+
+
+def test_confirming_totals_that_do_not_add_up_makes_them_the_documents() -> None:
+    named = replace(DOUBTFUL, extraction=NAMED)
+    confirmed = decide(build_review(ReviewAction.CONFIRM), named, profile=Profile.INVOICE, read=NAMED).outcome
+    assert confirmed.extraction == {**FIELDS, **ON_PAGE}
+
+
+def test_correcting_another_field_leaves_the_totals_of_the_page_in_review() -> None:
+    named = replace(DOUBTFUL, extraction=NAMED)
+
+    def correct(**fields: Any) -> DocumentOutcome:
+        return decide(build_review(ReviewAction.CORRECT, **fields), named, profile=Profile.INVOICE, read=NAMED).outcome
+
+    corrected = correct(invoice_number="8")
+    assert corrected.reason is ReviewReason.TOTALS_DO_NOT_ADD_UP
+    assert (corrected.extraction or {})["page_totals"] == ON_PAGE
+    given = correct(total_gross="120.00")
+    assert (given.status, "page_totals" in (given.extraction or {})) == (ResultStatus.COMPLETED, False)
+    assert correct(total_gross=None, invoice_number="8").reason is ReviewReason.FIELDS_MISSING
+
+
 WHOLE = {**FIELDS, "total_gross": "119.00"}
 REJECTED = replace(
     DOUBTFUL, status=ResultStatus.SKIPPED, reason=DocumentSkipReason.REJECTED, extraction={**WHOLE, "iban": "DE1"}
