@@ -23,6 +23,10 @@ from mailroom_common.api_requests import refuse_unknown_parameters
 from mailroom_common.auth import APIKeys, Caller, Role, require_role
 from mailroom_common.web import ListPage
 
+MAX_REVIEW_BYTES = 1024 * 1024
+REVIEW_BODY_LIMITS = {("POST", "/documents/{}/review"): MAX_REVIEW_BYTES}
+"""What `build_service_app` is told: all trades of a statement are more than a few KB."""
+
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=500)]
 Amount = Annotated[Decimal, Field(max_digits=20, decimal_places=6, allow_inf_nan=False)]
 
