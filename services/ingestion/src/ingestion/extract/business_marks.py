@@ -192,7 +192,12 @@ def list_tax_ids(cell: TextCell) -> Sequence[str]:
 
 
 def tells_of_seller(cell: TextCell) -> bool:
-    return _OF_SELLER.search(cell.text[:_MAX_LINE]) is not None and not labels.BUYER.search(cell.text)
+    return is_contact(cell.text)
+
+
+def is_contact(text: str) -> bool:
+    """Whether it says how somebody is reached, or what register, bank or tax office knows him by."""
+    return _OF_SELLER.search(text[:_MAX_LINE]) is not None and not labels.BUYER.search(text)
 
 
 def tells_of_business(cell: TextCell) -> bool:

@@ -8,6 +8,7 @@ from itertools import pairwise
 from ingestion.domain.transcript import TextCell, TextLine
 from ingestion.extract import labels, title_words, values
 from ingestion.extract.labelled_numbers import choose_own_number, list_labelled_numbers
+from ingestion.extract.number_parts import join_rest
 from ingestion.extract.part_payments import is_final_invoice, is_part_payment, is_reference
 from ingestion.extract.value_places import find_first_parsed, list_texts_below_labels, list_texts_beside
 
@@ -192,9 +193,10 @@ def _parse_number(text: str) -> str | None:
     if _GROUPS.fullmatch(whole := " ".join(words)):
         return whole
     if match := _NUMBER_OF_YEAR.match(whole):
-        return match[0]
+        return join_rest(match[0], whole[match.end() :])
     # `F 1234K20/1234/12`: a short prefix stands apart.
     joined = " ".join(words[:2]) if len(words) > 1 and re.fullmatch(r"[A-Z]{1,4}", words[0]) else words[0]
+    rest = whole[len(joined) :] if joined[-1] not in ".,;:" else ""
     joined = joined.rstrip(".,;:")
     word = joined.rpartition(" ")[2]
     # What ends with a dash is cut off.
@@ -202,7 +204,7 @@ def _parse_number(text: str) -> str | None:
         return None
     if _is_date(joined) or re.fullmatch(r"\d+[.,]\d{2}", word) or len(word) < 2:
         return None
-    return joined
+    return join_rest(joined, rest)
 
 
 def _is_date(text: str) -> bool:

@@ -14,6 +14,7 @@ from ingestion.extract.page_blocks import BLOCK_GAP
 from ingestion.extract.tax_ids import find_tax_ids
 from ingestion.extract.third_parties import is_bank
 from ingestion.extract.value_places import list_texts_below
+from ingestion.extract.vat_id_signs import is_suppliers_number
 
 _SAME_COLUMN = 12.0  # points
 _FAR_ABOVE = 20  # lines that a heading may stand above what is said of it
@@ -59,7 +60,11 @@ def find_vat_id(page: Sequence[TextLine], supplier_name: str | None) -> str | No
             below = list_texts_below(page, index, cell)
             found_below += [_Place(tax_id, index, number) for text in below for tax_id in find_tax_ids(text)]
     places = found or found_below or list(_list_bare_in_foot(page, supplier_name))
-    for choose in (_keep_all, _keep_below_seller, partial(_keep_near_name, supplier_name=supplier_name)):
+    for choose in (
+        partial(_keep_signed, supplier_name=supplier_name),
+        _keep_below_seller,
+        partial(_keep_near_name, supplier_name=supplier_name),
+    ):
         distinct = {place.tax_id for place in choose(page, places)}
         if len(distinct) == 1:
             return distinct.pop()
@@ -145,8 +150,16 @@ def _has_account_below(page: Sequence[TextLine], index: int, cell: TextCell) -> 
     )
 
 
-def _keep_all(_page: Sequence[TextLine], places: Sequence[_Place]) -> Sequence[_Place]:
-    return places
+def _keep_signed(page: Sequence[TextLine], places: Sequence[_Place], supplier_name: str | None) -> Sequence[_Place]:
+    """All, if they are of one number and something says at one of them that it is the supplier's."""
+    is_one = len({place.tax_id for place in places}) == 1
+    return places if is_one and any(_is_signed(page, place, supplier_name) for place in places) else ()
+
+
+def _is_signed(page: Sequence[TextLine], place: _Place, supplier_name: str | None) -> bool:
+    if _is_our_number(page[place.line].cells[place.cell].text):
+        return True
+    return is_suppliers_number(page, place.line, place.cell, place.tax_id, supplier_name)
 
 
 def _keep_below_seller(page: Sequence[TextLine], places: Sequence[_Place]) -> Sequence[_Place]:
@@ -167,8 +180,9 @@ def _is_below_seller(page: Sequence[TextLine], place: _Place) -> bool:
 
 
 def _keep_near_name(page: Sequence[TextLine], places: Sequence[_Place], supplier_name: str | None) -> Sequence[_Place]:
-    """Those below the supplier's name in its column, or beside it in a foot."""
-    return [place for place in places if supplier_name and _is_near_name(page, place, supplier_name)]
+    """Those below the supplier's name in its column, or beside it in a foot; below it may be the customer's address."""
+    near = [place for place in places if supplier_name and _is_near_name(page, place, supplier_name)]
+    return [place for place in near if _is_signed(page, place, supplier_name)]
 
 
 def _is_near_name(page: Sequence[TextLine], place: _Place, name: str) -> bool:

@@ -263,6 +263,16 @@ def _has_check_digits(compact: str) -> bool:
     return int("".join(str(int(letter, 36)) for letter in compact[4:] + compact[:4])) % 97 == 1
 
 
+# An account in groups, right or wrong: `PL61 1090 1014 0000 …` begins like a tax number of Poland.
+_GROUPED_ACCOUNT = re.compile(
+    r"\b[A-Z]{2}\d{2}[ \u00a0][A-Z0-9]{4}(?:[ \u00a0]\d{4}){2,7}(?:[ \u00a0][A-Z0-9]{1,3}\b)?"
+)
+
+
+def _blank_accounts(text: str) -> str:
+    return _GROUPED_ACCOUNT.sub(" \u2022 ", text)
+
+
 # Looked for at each word: the `VA` of `VAT IE3279263S`, the `ID` of `ID DE123456789` are no countries.
 _VAT_ID = re.compile(r"\b(?=([A-Z]{2})[ ]?([0-9A-Z](?:[ .-]?[0-9A-Z]){6,12})\b)")
 _MAX_VAT_IDS = 12  # in one text, numbers of other kinds included
@@ -276,7 +286,7 @@ def find_vat_ids(text: str) -> list[str]:
 @lru_cache(maxsize=2048)  # each rule that asks whose a number is asks for the same lines again
 def _list_vat_ids(text: str) -> tuple[str, ...]:
     found = []
-    for match in islice(_VAT_ID.finditer(text), _MAX_VAT_IDS):
+    for match in islice(_VAT_ID.finditer(_blank_accounts(text)), _MAX_VAT_IDS):
         country, digits = match[1], re.sub(r"[ .-]", "", match[2])
         if sum(letter.isdigit() for letter in digits) >= 6 and has_form_of_country(country, digits):
             found.append(country + digits)

@@ -214,3 +214,30 @@ def test_where_nothing_tells_which_number_is_the_invoices_none_is() -> None:
 def test_a_bare_label_below_a_title_numbers_the_invoice() -> None:
     assert number("Example", "Invoice", "Number: 2026-117") == "2026-117"
     assert number("Example", "Invoice", "Supplier invoice no.: 90-1", "Our invoice number: 17-3") == "17-3"
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "RE 2026 0441",
+        "FA 2026 11 0118",
+        "0000 4471 2",
+        "HM-204 41-B",
+        "2026 - 11 - 4471",
+        "F2026 - 0118",
+        "118 / A",
+        "118 bis",
+        "26/000118 A",
+        "FT 2026A 1/118",
+    ],
+)
+def test_a_number_with_blanks_is_read_to_its_end(written: str) -> None:
+    assert number("Example", f"Rechnung Nr. {written}") == written
+    assert number("Example", f"Rechnung Nr. {written} vom 03.11.2026") == written
+
+
+def test_a_number_is_none_where_nothing_tells_where_it_ends() -> None:
+    assert number("Example", "Rechnung Nr. RE 2026 0441 Montage") is None
+    assert number("Example", "Rechnung Nr. 4711 Montage") == "4711"
+    assert number("Example", "Rechnung Nr. 4711 03.11.2026") == "4711"
+    assert number("Example", "Rechnung Nr. 4711 15,00 EUR") == "4711"

@@ -496,4 +496,5 @@ def test_a_number_of_tax_is_called_uid_and_a_shop_may_sell_for_another() -> None
         "7513 EC Enschede",
     ]
     assert read_invoice(Transcript.from_rows(rows)).invoice.supplier_name == "Fietsdelen Twente B.V."
-    assert read_invoice(Transcript.from_rows(["Rechnung 17", "UID ATU63847109"])).invoice.vat_id == "ATU63847109"
+    rows = ["Rechnung 17", "Tischlerei Hofer GmbH, UID ATU63847109"]
+    assert read_invoice(Transcript.from_rows(rows)).invoice.vat_id == "ATU63847109"

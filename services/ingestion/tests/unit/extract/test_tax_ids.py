@@ -47,3 +47,15 @@ def test_a_number_with_another_check_digit_or_of_another_kind_is_none(text: str)
 def test_a_number_is_the_same_with_its_country_and_without_it(one: str, other: str) -> None:
     assert compare_tax_ids(one, other)
     assert not compare_tax_ids(one, other.replace("3", "4"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "DIČ neplátce, účet CZ65 0800 0000 1920 0014 5399",
+        "Btw-nr volgt. IBAN BE68 5390 0754 7034",
+        "NIP, konto PL61 1090 1014 0000 0712 1981 2874",
+    ],
+)
+def test_the_beginning_of_an_account_is_no_tax_number(text: str) -> None:
+    assert find_tax_ids(text) == []
