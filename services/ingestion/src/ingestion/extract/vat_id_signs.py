@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from ingestion.domain.transcript import TextLine
 from ingestion.extract import business_marks, labels, values
+from ingestion.extract.bare_addresses import list_bare_addresses
 from ingestion.extract.company_names import normalize_name
 from ingestion.extract.page_blocks import list_block
 from ingestion.extract.sender_line import HOUSE, is_town
@@ -17,7 +18,7 @@ from ingestion.extract.sender_line import HOUSE, is_town
 _MAX_TEXT = 300  # letters of a cell
 _MAX_CELLS = 12  # of a line
 _NEAR_LINES = 3  # lines of a foot that a number may stand from the name
-_SEPARATOR = re.compile(r"\s*(?:[●•|·;,/]|\s[-–—]\s)\s*")
+_SEPARATOR = re.compile(r"\s*(?:[●•∙|·;,]|\s[-–—]\s)\s*")
 # What may stand directly before the number's name: words of its name in full, or that it is ours.
 _NEUTRAL = re.compile(
     r"(?:[\W\d]|(?:n|nr|no|num|numer|nummer|number|numéro|número|numero|id|ident\w{0,16}|identificación|de|di|da|do|del|of|à|la|l|d|e|i|et|and|und|och|og|en|y"
@@ -25,10 +26,13 @@ _NEUTRAL = re.compile(
     r"|partita|codice|cod|fiscale?|fisc|c|f|p|steuer\w{0,8}|st|tax|gemäß|gem|nach|ustg|§\w{0,3}|eori|fein|ein|gst|hst|abn)\b)*",
     re.IGNORECASE,
 )
+_OURS = re.compile(
+    r"\W*(?:unsere?|our|notre|nuestro|nostra|nostro|onze|ons|nosso|nasz|naše|vores|vårt?)\b", re.IGNORECASE
+)
 _OF_REGISTER = labels.match_any(
     labels.REGISTER.pattern,
-    r"\b(?:rcs|r\.c\.s|ape|naf|siège|capital\w{0,2}|kapital|sozialkapital|krs|c\.?\s?f|cod\w{0,4}\.?\s?fisc\w{0,5}|c[oó]digo|rea|r\.e\.a|firmenbuch|handelsregister|registergericht|amtsgericht|sitz"
-    r"|steuer-?\s?(?:nummer|nr)|st\.?-?\s?nr|finanzamt|f-?skatt|registro\s+mercantil|reg(?:istered)?\.?\s+in|incorporated|crc|conservatória|spisová|zapsan\w|bdo|gln|eori|chamber|handelsreg\w*"
+    r"\b(?:rcs|r\.c\.s|cap\.\s?soc|co\.?\s+reg|ape|naf|siège|capital\w{0,2}|kapital|sozialkapital|krs|c\.?\s?f|cod\w{0,4}\.?\s?fisc\w{0,5}|c[oó]digo|rea|r\.e\.a|firmenbuch|handelsregister|registergericht|amtsgericht|sitz"
+    r"|steuer-?\s?(?:nummer|nr)|st\.?[\s-]{0,2}nr|finanzamt|f-?skatt|registro\s+mercantil|reg(?:istered)?\.?\s+in|incorporated|crc|conservatória|spisová|zapsan\w|bdo|gln|eori|chamber|handelsreg\w*"
     r"|geschäftsführ\w{1,4}|inh(?:aber(?:in)?)?|vorstand|director\w?|directeur|gérante?|bestuurder|amministratore|administrador|prezes|jednatel|direktør)\b",
 )
 # Beside such a number stand the numbers of the customer.
@@ -55,7 +59,7 @@ def is_suppliers_number(
     has_address = is_named and any(map(is_town, parts))
     if not all(_is_own_part(part, has_address=has_address) for part in parts):
         return False
-    if is_named:
+    if is_named or _OURS.match(before):
         return True
     row = [other.text[:_MAX_TEXT] for other in line.cells[:_MAX_CELLS] if other is not cell]
     if any(map(_OF_CUSTOMER.search, (*beside, *row))) or any(map(is_town, beside)):
@@ -67,7 +71,18 @@ def is_suppliers_number(
         return False
     if ours and any(ours in normalize_name(text) for text in _list_near(page, index)):
         return True
-    return not beside and not row and index >= len(page) // 2
+    if beside or row:
+        return False
+    return index >= len(page) // 2 or _stands_in_head_of(page, index, supplier_name)
+
+
+def _stands_in_head_of(page: Sequence[TextLine], index: int, supplier_name: str | None) -> bool:
+    """Whether the supplier's name stands in the lines above, and no address of anybody else does."""
+    ours = normalize_name(supplier_name or "")
+    above = [cell.text for line in page[max(0, index - _NEAR_LINES) : index] for cell in line.cells[:_MAX_CELLS]]
+    if not ours or not any(ours in normalize_name(text) for text in above):
+        return False
+    return not any(other.line < index and not other.is_of(ours) for other in list_bare_addresses(page))
 
 
 def _cut_before(text: str, tax_id: str) -> str:
