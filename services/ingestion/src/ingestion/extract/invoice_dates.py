@@ -1,4 +1,4 @@
-"""When an invoice was written and when it is to be paid, and in which order its dates have day and month."""
+"""When an invoice was written, and in which order its dates have day and month."""
 
 import re
 from collections.abc import Sequence
@@ -49,7 +49,7 @@ def find_issue_date(page: Sequence[TextLine], day_first: bool | None) -> date | 
     )
     if labelled:
         return labelled
-    outside = [line for line in page if not _is_table_head(line)]
+    outside = [line for line in page if not is_table_head(line)]
     bare = find_first_parsed(list_texts_beside(outside, labels.BARE_DATE), read)
     if shared := _find_date_beside_number(page, day_first):
         # `Date:` is the invoice's as well: which of two is, nobody can tell.
@@ -193,7 +193,7 @@ def _read_issue_date(text: str, day_first: bool | None) -> date | None:
 _COLUMNS_OF_TABLE = 3
 
 
-def _is_table_head(line: TextLine) -> bool:
+def is_table_head(line: TextLine) -> bool:
     """Whether `Datum` in this line heads a column of positions: below it stand the days of what was done."""
     if len(line.cells) < _COLUMNS_OF_TABLE:
         return False
@@ -228,21 +228,6 @@ def _find_lone_date(page: Sequence[TextLine], day_first: bool | None) -> date | 
     return days[0] if len(set(days)) == 1 else None
 
 
-def find_due_date(page: Sequence[TextLine], day_first: bool | None) -> date | None:
-    return find_first_parsed(list_texts_beside(page, labels.DUE_DATE), lambda text: _read_due_date(text, day_first))
-
-
 def _find_first_date(text: str, day_first: bool | None) -> date | None:
     written = values.find_dates(text)
     return written[0].resolve_date(day_first=day_first) if written else None
-
-
-def _read_due_date(text: str, day_first: bool | None) -> date | None:
-    """The first date, but where there is a cash discount the last: `bis 3.5. mit 2 % Skonto, bis 1.6. ohne Abzug`."""
-    written = values.find_dates(text)
-    if not labels.CASH_DISCOUNT.search(text):
-        return written[0].resolve_date(day_first=day_first) if written else None
-    if len(written) == 1 and labels.FOR_CASH_DISCOUNT.search(values.mask_dates(text)):
-        return None
-    days = [found for each in written if (found := each.resolve_date(day_first=day_first)) is not None]
-    return max(days) if days and len(days) == len(written) else None
