@@ -19,7 +19,6 @@ from ingestion.extract.cash_discounts import (
     offers_cash_discount,
     split_sentences,
 )
-from ingestion.extract.invoice_dates import is_table_head
 from ingestion.extract.other_days import is_of_other_thing
 from ingestion.extract.page_blocks import BLOCK_GAP
 
@@ -194,7 +193,15 @@ def _read_term(term: _Term, day_first: bool | None, amounts: AskedAmounts) -> da
 
 # `Zahlungsziel 30 Tage ab Rechnungsdatum 03.11.2026, spätestens 03.12.2026`: of what one counts from, and of what else
 # a line has.
-_NO_TERM = re.compile(r"(?:\b(?:ab|vom|from|of|du|dal|del|desde|van(?:af)?|od|fra|från|z\s+dnia))\W*$", re.IGNORECASE)
+_NO_TERM = re.compile(
+    r"\b(?:ab|vom|nach(?:\s+dem)?|seit|from|of|after|following|since|du|à\s+compter\s+du|dès(?:\s+le)?|depuis(?:\s+le)?|dal|dalla(?:\s+data)?|del|desde(?:\s+el)?"
+    r"|a\s+partir\s+del?|após|depois\s+de|van(?:af)?|na|od(?:\s+dnia)?|po|ode?(?:\s+dne)?|fra|efter|från|z\s+dnia)\W*$",
+    re.IGNORECASE,
+)
+_AT_LAST = re.compile(
+    r"(?:[,=(:–—]|\b(?:bis(?:\s+zum)?|zum|am|spätestens(?:\s+am)?|by|on|before|soit(?:\s+le)?|le|d\.\s?h\.|entro\s+il|il|el|op|vóór|voor|uiterlijk|até|do|termin|senest|senast|den))\W*$",
+    re.IGNORECASE,
+)
 
 
 def _choose_only_day(text: str, day_first: bool | None) -> date | None:
@@ -204,6 +211,7 @@ def _choose_only_day(text: str, day_first: bool | None) -> date | None:
     before = [text[start : match.start()] for start, match in zip(starts, matches, strict=False)]
     is_term = [
         not (_OTHER_DAY.search(words) or _NO_TERM.search(words) or (place and words.rstrip().endswith(":")))
+        and (_AT_LAST.search(words) is not None or not has_days(words))
         for place, words in enumerate(before)
     ]
     days = {
@@ -250,7 +258,7 @@ def _read_column(
     page: Sequence[TextLine], index: int, cell: TextCell, day_first: bool | None, amounts: AskedAmounts
 ) -> date | None:
     """The day below a heading; of several that of which the row offers no discount."""
-    if is_table_head(page[index]):
+    if _heads_positions(page[index], cell):
         return None
     heads_discount = any(count_discounts(other.text) for other in page[index].cells[:_MAX_CELLS])
     found: set[date | None] = set()
@@ -267,6 +275,12 @@ def _read_column(
         if (day := _read_term(term, day_first, amounts)) is not None or not count_discounts(term.said, amounts):
             found.add(day)
     return found.pop() if len(found) == 1 else None
+
+
+def _heads_positions(line: TextLine, cell: TextCell) -> bool:
+    """`Lotto  Scadenza  Quantità`: below stand days of what was sold."""
+    others = [other.text for other in line.cells[:_MAX_CELLS] if other != cell]
+    return any(map(labels.DESCRIPTION.search, others)) and any(map(labels.QUANTITY.search, others))
 
 
 def _list_column(page: Sequence[TextLine], index: int, cell: TextCell) -> Iterator[tuple[TextLine, TextCell]]:

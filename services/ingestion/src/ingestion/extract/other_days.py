@@ -21,10 +21,17 @@ _OTHER_THING = labels.match_any(
 _NEXT = labels.match_any(
     r"\bnext\b|\bsubsequent|\bfollowing|\bnächst|\bfolgend|\bsuivant|\bsiguiente|\bsuccessiv|\bseguinte|\bkolejn|\bnásledující|\bfølgende|\bkünftig|\bprochain|\bpróxim|\bprossim|\bvolgende|\bnastępn|\bpříští|\bdalší|\bnæste|\bnästa|\bpreviou|\blast\b|\bletzt|\bprécédent|\banterior|\bprecedente|\bvorige\b"
 )
+# What is asked for, or lasts, until then is no payment, though a word for paying stands beside it.
+_NEVER = labels.match_any(
+    r"\battention\b|\bquer(?:y|ies)\b|\bfiles?\b|\bsign(?:ed|ature)?\b|certificate|\bbooks\b|\bgoods\b|\bclosed\b|tax\s+return|\bparts\b",
+    r"zeitraum|gültig|freistellung|steuererklärung|geschlossen|rückgabe|retourn|confirm|rendez-vous|\bsigné|\britir|\bmerci\s+v|opmerking|\bpallet|reklama|reclama|devolu|\bretur|interest\s+will|instalment|\bdeposit\b",
+)
+# These ask for something: of a payment only where they say so.
+_REQUEST = re.compile(r"^\W*(?:veuillez|merci|verzoeken|gelieve)\b", re.IGNORECASE)
 _PAYMENT = labels.match_any(
     r"\bpay|\bpaid|invoice|\bbill\b|amount|balance|settle|remit|\bterms\b|zahl|rechnung|betrag|überweis|begleich|skonto|kondition|abgebucht|eingezogen",
     r"paie|paye|pay[ée]|régl|règl|facture|montant|solde|prélèv|\bpag[oauá]|pagar|pagá|abon[ao]|factura|fattura|fatura|importe|importo|saldo|bonific|versament|cargo|cobro|addebit|riba|ri\.?\s?ba",
-    r"betal|factuur|bedrag|incasso|p[łl]atn|zap[łl]a|płac|faktur|kwot|splatn|úhrad|plateb|platb|částk|fakturu|beløb|belopp|tillhanda|rettidig|autogiro",
+    r"betal|voldo|over\s+te\s+maken|overma(?:ken|akt)|\bvirement|\bvirer\b|\bverser\b|factuur|bedrag|incasso|p[łl]atn|zap[łl]a|płac|faktur|kwot|splatn|úhrad|plateb|platb|částk|fakturu|beløb|belopp|tillhanda|rettidig|autogiro",
 )
 # Alone these say only until when, or that all is to be paid.
 _BARE_UNTIL = re.compile(r"^\W*(?:(?:oder\s+)?bis\b|(?:rein\s+)?netto|ohne\b|entro\b)", re.IGNORECASE)
@@ -41,10 +48,12 @@ def is_of_other_thing(
     day = values.DATES.search(cell.text, match.end())
     behind = cell.text[match.end() : day.start() if day else None]
     words = f"{values.mask_dates(before)} {behind}"
-    if _NEXT.search(words) or _names_other_invoice(before, invoice_number):
+    if _NEVER.search(f"{words} {match[0]}") or _NEXT.search(words) or _names_other_invoice(before, invoice_number):
         return True
     if _BARE_UNTIL.match(match[0]):
         return not _goes_on_from_payment(page, index, cell, before)
+    if _REQUEST.match(match[0]):
+        return _PAYMENT.search(cell.text) is None
     return _OTHER_THING.search(words) is not None and not _PAYMENT.search(f"{words} {match[0]}")
 
 

@@ -25,7 +25,7 @@ class InvoiceTotals:
     """`gross` is net and tax, whatever is withheld of it, rounded or paid before; `due` is what is left to pay.
 
     `doubtful` is what the page calls its total though its own amounts speak against it: no total, but one that an XML
-    beside it has to know.
+    beside it has to know, and that a person is shown with the only net and tax that the page names beside it.
     """
 
     gross: Decimal | None = None
@@ -33,6 +33,8 @@ class InvoiceTotals:
     tax: Decimal | None = None
     due: Decimal | None = None
     doubtful: Decimal | None = None
+    doubtful_net: Decimal | None = None
+    doubtful_tax: Decimal | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +74,16 @@ def find_totals(page: Sequence[TextLine], currency: str | None = None, issued: I
     due = choose_due(whole_page, candidates.due, totals.gross, issued)
     charges = list_labelled_ends(whole_page, change_labels.CHARGE)
     if totals.gross not in (None, due) and due is not None and due - totals.gross in charges:
-        return InvoiceTotals(due=due, doubtful=totals.gross)  # carriage that the total has not in it
-    return replace(totals, due=due)
+        # Carriage that the total has not in it.
+        return _add_doubtful_parts(InvoiceTotals(due=due, doubtful=totals.gross), candidates)
+    return replace(_add_doubtful_parts(totals, candidates), due=due)
+
+
+def _add_doubtful_parts(totals: InvoiceTotals, candidates: _Candidates) -> InvoiceTotals:
+    if totals.doubtful is None:
+        return totals
+    net, tax = _get_only_amount(candidates.nets), _get_only_amount(candidates.taxes)
+    return replace(totals, doubtful_net=net, doubtful_tax=tax)
 
 
 def _find_candidates(page: Sequence[TextLine]) -> _Candidates:

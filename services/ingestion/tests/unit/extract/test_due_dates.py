@@ -165,3 +165,40 @@ def test_a_day_more_than_a_year_later_is_none_of_payment() -> None:
 )
 def test_the_end_of_a_period_in_a_line_of_its_own_is_no_due_date(position: tuple[str, ...]) -> None:
     assert find_due("de", *position) == "None"
+
+
+@pytest.mark.parametrize(
+    ("language", "line"),
+    [
+        ("de", "Zahlungsfrist: 30 Tage ab 05.11.2026"),
+        ("de", "Fällig 30 Tage nach dem 05.11.2026"),
+        ("en", "Due date: 30 days after 5 November 2026"),
+        ("fr", "Échéance : 30 jours à compter du 05/11/2026"),
+        ("es", "Vencimiento: 30 días desde el 05/11/2026"),
+        ("it", "Scadenza: 30 gg dalla data 05/11/2026"),
+        ("pt", "Vencimento: 30 dias após 05/11/2026"),
+        ("pl", "Termin płatności: 30 dni od 05.11.2026"),
+        ("cs", "Splatnost: 30 dní od 05.11.2026"),
+        ("da", "Forfald: 30 dage fra 05-11-2026"),
+        ("sv", "Förfallodag: 30 dagar från 2026-11-05"),
+    ],
+)
+def test_the_day_that_a_term_is_counted_from_is_not_its_end(language: str, line: str) -> None:
+    assert find_due(language, line) == "None"
+
+
+@pytest.mark.parametrize(
+    ("language", "line"),
+    [
+        ("de", "Die Ware wird am 20.11.2026 ab Lager Stuttgart abgeholt."),
+        ("de", "Der Monteur wird am 20.11.2026 ein neues Schloss montieren."),
+        ("de", "Überweisung der Miete für den Zeitraum Januar bis 31.12.2026"),
+        ("en", "Please pay attention: the office is closed on 24 December 2026"),
+        ("en", "Please transfer your files by 20 November 2026"),
+        ("fr", "Merci de confirmer votre rendez-vous avant le 20/11/2026"),
+        ("it", "Le merci vanno ritirate entro il 20/11/2026"),
+        ("nl", "Gelieve uw opmerkingen vóór 20-11-2026 door te geven"),
+    ],
+)
+def test_what_else_is_asked_for_until_a_day_is_no_payment(language: str, line: str) -> None:
+    assert find_due(language, line) == "None"
