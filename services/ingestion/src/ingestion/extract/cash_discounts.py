@@ -29,7 +29,7 @@ _DISCOUNT = (
     r"\bslev\w{1,3}\b|\bsrážk\w\b|\bodeč[ít]\w{1,4}|\bodečt\w{1,4}",
     r"\b\w{0,10}(?:rabatt?|avdrag|fradrag|nedslag)\w{0,3}\b|\bfratræk\w{0,3}\b|\btrække[rs]?\s+fra\b|\bdras?\s+av\b",
 )
-_CASH_DISCOUNT = match_any(*_CASH)
+CASH_DISCOUNT = match_any(*_CASH)
 _ANY_DISCOUNT = match_any(*_DISCOUNT)
 _ANY = _ANY_DISCOUNT.pattern
 # Nobody gets one: `ohne jeden Abzug`, `pas d'escompte`, `Escompte : néant`, `Skonto 0,00 %`.
@@ -101,7 +101,7 @@ def _find_rates(text: str) -> list[Decimal]:
 
 
 def offers_cash_discount(text: str) -> bool:
-    return _CASH_DISCOUNT.search(_drop_negated(text)) is not None
+    return CASH_DISCOUNT.search(_drop_negated(text)) is not None
 
 
 def denies_discount(text: str) -> bool:
