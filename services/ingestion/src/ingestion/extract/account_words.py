@@ -33,7 +33,7 @@ _OTHER_PURPOSE = labels.match_any(
 _OTHER_WORDS = labels.match_any(
     r"\bold\b|\bprevious\b|\bnever\b|\bnot\b|\bseparate|\bpaid\b|\breceived\b|\bcredit(?:ed)?\s+(?:will|is|to|your)|\bfrom\b|\bcustomer|\bpayer\b|\bfreeholder|\btax\s+(?:office|authority)",
     r"\balte[rsn]?\b|\bbisher|\bvorherig|\bnicht\b|\bkeine?\b|finanzamt|mehrwertsteuer|gutschrift|\beingegangen|\berhalten\b|\bkunden\w*|\bauftraggeber|\bbelast|\b(?:zahler|schuldner)",
-    r"\bancien|\bplus\b|\bdon\b|\breçue?\b|\bclient\w{0,2}\b|\btrésor|\bdirection\s+générale|\banterior|\bcliente|\bhacienda|\bprecedente|\bnon\b|\baccredit",
+    r"\bancien|\bplus\b(?!\s+tard)|\bdon\b|\breçue?\b|\bclient\w{0,2}\b|\btrésor|\bdirection\s+générale|\banterior|\bcliente|\bhacienda|\bprecedente|\bnon\b|\baccredit",
     r"\boude?\b|\bniet\b|\bbelasting|\bvanaf\b|\bontvangen\b|\bterug|\bover\s+naar\b|\bantig[oa]|\brecebid|\bnão\b",
     r"\bstar[yýéea]\b|\bpoprzedni|\bnabywc|\bklient|\bpłatnik|\bnie\b|\botrzyman|\bpůvodní|\bdřívější|\bpřijat|\bzákazn|\bplátc|\bodběratel|\btidliger|\btidigare|\bmodtaget|\bmottag|\bikke\b|\binte\b|\bkunde[rn]s?\b",
 )
@@ -50,7 +50,7 @@ _NEUTRAL = re.compile(
     r"|pay|payable|payments?|transfers?|remit\w{0,4}|settle\w{0,4}|wire|eft|bacs|überweis\w{1,5}"
     r"|zahl\w{0,6}|einzahl\w{0,6}|begleich\w{0,4}|entricht\w{0,3}|virements?|virer|régle\w{1,4}"
     r"|règle\w{1,4}|payer|paie\w{1,4}|pago|pagar|pagamento|pagare|ingres\w{1,3}|transferenc\w{1,3}"
-    r"|transferênc\w{1,3}|transferir|bonific\w{1,3}|versa\w{1,5}|effettuare|realicen?|realizar|efectuar"
+    r"|transferênc\w{1,3}|transferir|bonific\w{1,3}|vers[ae]\w{0,5}|effettuare|realicen?|realizar|efectuar"
     r"|efetuar|effectuer|faire|betal\w{0,6}|maken|overmaken|overschrij\w{1,5}|storten|voldoen|wpła\w{1,4}"
     r"|zapła\w{1,4}|płatno\w{1,3}|przelew\w{0,3}|úhrad\w|uhra\w{1,4}|zapla\w{1,4}|převod\w{0,2}"
     r"|indbetal\w{0,4}|overfør\w{0,4}|överför\w{0,4}|inbetal\w{0,4}|made?|make"
@@ -65,6 +65,9 @@ _NEUTRAL = re.compile(
     r"|sul|entro|giorni|gg|da|presso|intestato|seguente|te|op|het|een|naar|ten|name|van|dagen|onder"
     r"|vermelding|voor|bij|do|na|no|os|as|e|dias|até|ao|para|seguinte|w|z|ze|k|v|ve|dni|dnů|prospěch|ciągu"
     r"|til|på|till|inom|senest|senast|dage\w?|dag\w{0,2}|den|af|av|og|och|hos|ved|vid"
+    r"|soit|jusqu|dès|tard|plus|échéance|avant|délai|comptant|chèques?|espèces|sepa|nett?|latest|later|than|immediately|full"
+    r"|cheques?|cash|online|spätestens|antes|contado|vencimiento|vista|rimessa|diretta|scadenza|uiterlijk|vervaldatum|vóór"
+    r"|prazo|vencimento|termin\w{0,3}|splatn\w{0,4}|forfald\w{0,5}|förfall\w{0,8}|bank|transferred|transaction"
     r"|amounts?|invoices?|sums?|totals?|balance|reference|quoting|number|following|beneficiary|holder|name"
     r"|betr[aä]g\w{0,3}|rechnung\w{0,12}|summe|fällig\w{0,2}|fristgerecht|vollständig|umgehend|sofort|rein"
     r"|netto|ohne|abzug|skonto|angegeben\w{0,2}|genannt\w{0,2}|nachstehend\w{0,2}|unten|stehend\w{0,2}"
@@ -73,7 +76,7 @@ _NEUTRAL = re.compile(
     r"|titular|inhaber"
 )
 _WORD = re.compile(r"[^\W\d_]+")
-_SENTENCE = re.compile(r"(?<=[^\W\d_]{4})[.!?]\s+|\s[·•|–—]\s|;\s")
+_SENTENCE = re.compile(r"(?:(?<=[^\W\d_]{4})|(?<=\d{3})|(?<=\w\)))[.!?]\s+|\s[·•|–—]\s|;\s")
 # `By EFT: Bank of Ireland, IBAN`: what stands above says nothing of it.
 _OWN_LABEL = re.compile(
     r"\b(?:eft|transfer\w{0,7}|überweisung|virement|bonifico|overschrijving|transferência|overførsel|överföring|przelew\w{0,2}|převod\w{0,2})\s?:",
@@ -105,7 +108,7 @@ def is_of_other_purpose(
 
 def _is_unknown(word: str) -> bool:
     """`mBank` is a name."""
-    return len(word) > 1 and word.islower() and not _NEUTRAL.fullmatch(word)
+    return len(word) > 1 and word.islower() and word not in values.MONTH_NAMES and not _NEUTRAL.fullmatch(word)
 
 
 def is_page_of_assignment(page: Sequence[TextLine]) -> bool:
