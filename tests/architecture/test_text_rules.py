@@ -313,6 +313,7 @@ RULES = {
 NOT_UNTRUSTED = {
     "ingestion.api.supplier_fields",  # an operator's IBAN or tax number of 50 characters
     "ingestion.api.versions",  # a header, by a pattern without repeats
+    "ingestion.domain.tax_number_forms",  # the same
     "ingestion.domain.trade_matching",  # 200 characters at most, and an ISIN
     "ingestion.handlers.record_attachment",  # our own events
     "mailroom_cli.outside_checks",  # what an operator writes

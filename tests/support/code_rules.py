@@ -225,9 +225,9 @@ def find_classes_of_one_name(code: CodeBase, allowed: Iterable[str]) -> list[str
 
 
 def find_common_modules_of_one_user(code: CodeBase, allowed: Iterable[str]) -> list[str]:
-    """Modules of the shared library that are reached by one service (or the command line) alone."""
+    """Modules of the shared library that are reached by one service (or the command line, or the sandbox) alone."""
     users: dict[str, set[str]] = defaultdict(set)
-    for user in (*SERVICES, "mailroom_cli"):
+    for user in (*SERVICES, "mailroom_cli", "mailroom_sandbox"):
         for name in _reachable(code, [module.name for module in code.of_package(user)]):
             users[name].add(user)
     return [

@@ -9,10 +9,11 @@ import typer
 
 from mailroom_cli.export_files import FileKind, refuse_terminal, write_export
 from mailroom_cli.site_api import JSON, SiteAPI, open_site_api, quote_segment
-from mailroom_cli.source_views import MAX_LISTED, find_source_id, join_money, note_limit, print_columns, print_json
+from mailroom_cli.source_views import MAX_LISTED, find_source_id, note_limit, print_columns, print_json
 from mailroom_cli.terminal import print_line
 from mailroom_cli.trade_corrections import correct_trades
 from mailroom_common.errors import Rejected, Unavailable
+from mailroom_common.money import format_total
 
 app = typer.Typer(name="documents", no_args_is_help=True, help="Documents, and what people decide about them.")
 
@@ -309,8 +310,7 @@ def _split_pairs(texts: list[str], example: str) -> dict[str, str]:
 
 def _build_row(item: JSON) -> list[str]:
     fields = item["extraction"] or {}
-    total = join_money(fields.get("total_gross"), fields.get("currency"))
     reason = item["skip_reason"] or item["review_reason"] or ""
     supplier, number = fields.get("supplier_name") or "", fields.get("invoice_number") or ""
     file = item["source_metadata"]["attachment_filename"] or ""
-    return [item["id"], item["status"], reason, supplier, number, total, str(item["version"]), file]
+    return [item["id"], item["status"], reason, supplier, number, format_total(fields), str(item["version"]), file]

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -34,7 +34,7 @@ from mailroom_cli.replay_topics import (
     replay_records,
 )
 from mailroom_cli.site_api import SiteAPI, load_kafka_settings, open_site_api
-from mailroom_cli.source_views import find_source_id
+from mailroom_cli.source_views import DocSourceId, find_source_id
 from mailroom_cli.terminal import print_line
 from mailroom_common.errors import Rejected
 from mailroom_common.kafka.codec import Codec
@@ -190,26 +190,26 @@ def replay_documents_command(
 
     Calls the API: MAILROOM_API_URL (default MAILROOM_PUBLIC_URL) and MAILROOM_API_KEY, of the role operator.
     """
-    asked_for = DocumentSelection(
-        status=status,
-        reason=reason,
-        reader=reader,
-        except_reader=except_reader,
-        doc_source_id=doc_source,
-        created_since=since,
-        created_before=until,
-    )
-    if asked_for.is_empty and not everything:
+    narrowing = (status, reason, reader, except_reader, doc_source, since, until)
+    if not everything and all(value is None for value in narrowing):
         raise typer.BadParameter("say which: --status, --reason, --reader, --since, …; or --all")
     name = _check_id(replay_id)
 
     async def work() -> dict[str, Any]:
         with open_site_api() as api:
-            selection = replace(asked_for, doc_source_id=_find_source_id(api, doc_source))
+            selection = DocumentSelection(
+                status=status,
+                reason=reason,
+                reader=reader,
+                except_reader=except_reader,
+                doc_source_id=_find_source_id(api, doc_source),
+                created_since=since,
+                created_before=until,
+            )
             matching = count_documents(api, selection, name)
             # A replay that goes on may have had all of them read by a newer one.
             if reader is not None and replay_id is None and not matching:
-                require_known_reader(api, reader, _check_id(None))
+                require_known_reader(api, reader, name)
             if dry_run:
                 return {"replay_id": name, "matching": matching, "requested": 0}
             _announce(name)
@@ -249,15 +249,14 @@ def replay_mail_events(
     Of the key's tenant, by the time at which they were recorded. Calls the API: MAILROOM_API_URL (default
     MAILROOM_PUBLIC_URL) and MAILROOM_API_KEY, of the role viewer. Writes `mail-events`.
     """
-    asked_for = ReplayedMailEvents(doc_source_id=doc_source, since=since, until=until)
-    if asked_for.is_empty and not everything:
+    if not everything and all(value is None for value in (doc_source, since, until)):
         raise typer.BadParameter("say which: --since, --until, --doc-source; or --all")
     name = _check_id(replay_id)
     settings = load_kafka_settings()
 
     async def work() -> int:
         with open_site_api() as api:
-            selection = replace(asked_for, doc_source_id=_find_source_id(api, doc_source))
+            selection = ReplayedMailEvents(doc_source_id=_find_source_id(api, doc_source), since=since, until=until)
             replay = MailEventsReplay(settings, api, selection, name, datetime.now(UTC))
             if dry_run:
                 return await replay.count_events()
@@ -288,7 +287,7 @@ def _select(
     return RecordSelection(since=since, until=until, partition=partition, from_offset=from_offset, to_offset=to_offset)
 
 
-def _find_source_id(api: SiteAPI, name: str | None) -> str | None:
+def _find_source_id(api: SiteAPI, name: str | None) -> DocSourceId | None:
     return None if name is None else find_source_id(api, name)
 
 

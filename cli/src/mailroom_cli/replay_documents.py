@@ -7,6 +7,7 @@ from typing import Any
 
 from mailroom_cli.pacing import Pacer, Progress
 from mailroom_cli.site_api import SiteAPI
+from mailroom_cli.source_views import DocSourceId
 from mailroom_common.errors import Rejected
 
 _PATH = "/documents/reprocess"
@@ -30,13 +31,9 @@ class DocumentSelection:
     reason: str | None
     reader: str | None
     except_reader: str | None
-    doc_source_id: str | None
+    doc_source_id: DocSourceId | None
     created_since: datetime | None
     created_before: datetime | None
-
-    @property
-    def is_empty(self) -> bool:
-        return not self.build_body()
 
     def build_body(self) -> dict[str, Any]:
         values = {field.name: getattr(self, field.name) for field in fields(self)}

@@ -15,6 +15,7 @@ from mailroom_cli.record_ranges import OffsetRange
 from mailroom_cli.replay_positions import ReplayPositions, compute_digest, replay_group
 from mailroom_cli.replay_topics import SENT
 from mailroom_cli.site_api import SiteAPI
+from mailroom_cli.source_views import DocSourceId
 from mailroom_common.errors import Rejected
 from mailroom_common.events import MailEvent
 from mailroom_common.kafka.client import KafkaAddress
@@ -35,13 +36,9 @@ _EVENTS = TypeAdapter(MailEvent)
 class ReplayedMailEvents:
     """Of the key's tenant; times are those at which sync-engine recorded the events. None matches any."""
 
-    doc_source_id: str | None
+    doc_source_id: DocSourceId | None
     since: datetime | None
     until: datetime | None
-
-    @property
-    def is_empty(self) -> bool:
-        return (self.doc_source_id, self.since, self.until) == (None, None, None)
 
 
 @dataclass(frozen=True, slots=True)

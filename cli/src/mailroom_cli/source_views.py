@@ -4,7 +4,7 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NewType
 from uuid import UUID
 
 from mailroom_cli.site_api import JSON, SiteAPI
@@ -12,7 +12,10 @@ from mailroom_cli.source_health import SourceHealth, format_age, judge_source
 from mailroom_cli.terminal import print_line, print_text
 from mailroom_common.errors import Rejected
 
+DocSourceId = NewType("DocSourceId", str)  # of one that was found; what a person typed may be an address
+
 _SHOWN_RUNS = 5
+_SHOWN_KNOWN = 10
 _SHORT_ID = 8
 # What a list shows at most.
 MAX_LISTED = 200
@@ -24,28 +27,28 @@ def find_source(api: SiteAPI, name: str) -> JSON:
     Raises:
         Rejected: there is none, or several.
     """
-    sources = api.list_items("/doc-sources")
     wanted = name.strip().lower()
-    found = [
-        source
-        for source in sources
-        if str(source["id"]).startswith(wanted) or str(source["address"] or "").lower() == wanted
-    ]
+    if "@" in wanted:
+        # Not through the list of all, which has a page for each 200 mailboxes.
+        found = api.list_items("/doc-sources", {"address": wanted})
+    else:
+        found = [source for source in api.list_items("/doc-sources") if str(source["id"]).startswith(wanted)]
     if len(found) == 1:
         return found[0]
     if not found:
-        known = ", ".join(str(source["address"] or source["id"]) for source in sources[:10]) or "none yet"
+        some = api.list_items("/doc-sources", most=_SHOWN_KNOWN)
+        known = ", ".join(str(source["address"] or source["id"]) for source in some) or "none yet"
         raise Rejected(f"no doc source is named {name}; there are: {known}")
     ids = ", ".join(f"{source['id']} ({source['profile']}, {source['state']})" for source in found)
     raise Rejected(f"several doc sources are named {name}: {ids}. Give the id.")
 
 
-def find_source_id(api: SiteAPI, name: str) -> str:
+def find_source_id(api: SiteAPI, name: str) -> DocSourceId:
     """As `find_source`; a whole id is taken as it is, without a list of all doc sources."""
     try:
-        return str(UUID(name))
+        return DocSourceId(str(UUID(name)))
     except ValueError:
-        return str(find_source(api, name)["id"])
+        return DocSourceId(find_source(api, name)["id"])
 
 
 def look_at_source(api: SiteAPI, source: JSON) -> tuple[SourceHealth, JSON]:
@@ -91,11 +94,6 @@ def print_columns(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     for line in lines:
         cells = [cell.ljust(width) for cell, width in zip(line, widths, strict=False)]
         print_line("  ".join([*cells, line[-1]]))
-
-
-def join_money(amount: str | None, currency: str | None) -> str:
-    """Nothing without an amount: a cancellation may name a currency alone."""
-    return " ".join(part for part in (amount, currency) if part) if amount else ""
 
 
 def build_row(source: JSON, text: str) -> list[str]:

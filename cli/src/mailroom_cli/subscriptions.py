@@ -101,9 +101,8 @@ def find_source(api: SiteAPI, wanted: Mapping[str, str]) -> JSON | None:
     Raises:
         Rejected: it is being deleted.
     """
-    for source in api.list_items("/doc-sources"):
-        is_same = all(source[name] == wanted[name] for name in ("provider", "profile"))
-        if is_same and (source["address"] or "").casefold() == wanted["address"].casefold():
+    for source in api.list_items("/doc-sources", {"address": wanted["address"]}):
+        if all(source[name] == wanted[name] for name in ("provider", "profile")):
             if source["state"] == "deleting":
                 raise Rejected(f"doc source {source['id']} of this mailbox is being deleted: try again once it is gone")
             return source

@@ -121,6 +121,12 @@ def test_a_source_that_there_is_not_and_a_reader_that_read_nothing_are_refused(a
     assert run("replay", "documents", "--reader", "layout-rules/3", "--replay-id", "r1", "--dry-run").exit_code == 0
 
 
+def test_a_reader_is_asked_for_with_the_id_of_the_replay(api: FakeAPI) -> None:
+    api.documents.clear()
+    run("replay", "documents", "--reader", "layout/1", "--dry-run")
+    assert len({body["replay_id"] for _, _, body in api.calls}) == 1
+
+
 def test_what_is_not_read_yet_is_no_status_of_a_replay(api: FakeAPI) -> None:
     assert {status.value for status in FinalStatus} == {*ResultStatus} - {"pending", "processing"}
     assert run("replay", "documents", "--status", "pending", "--dry-run").exit_code == 2

@@ -30,6 +30,7 @@ class FakeSite:
         self.calls: list[tuple[str, str, Any]] = []
         self.on_get: Callable[[], None] = lambda: None
         self.runs: list[dict[str, Any]] = []
+        self.lists: list[dict[str, str]] = []
 
     def add_source(self, source_id: str = ID, **changed: Any) -> dict[str, Any]:
         self.sources[source_id] = {
@@ -59,7 +60,10 @@ class FakeSite:
             items = {"sync-states": [STATE], "sync-runs": self.runs}.get(path[1], [])
             return httpx.Response(200, json={"items": items, "next_cursor": None})
         if len(path) == 2 and request.method == "GET":
-            return httpx.Response(200, json={"items": list(self.sources.values()), "next_cursor": None})
+            self.lists.append(dict(request.url.params))
+            address = request.url.params.get("address")
+            found = [source for source in self.sources.values() if address in (None, source["address"].lower())]
+            return httpx.Response(200, json={"items": found, "next_cursor": None})
         if len(path) == 2:
             assert body is not None
             made = self.add_source(**{"state": "pending", "connection_reason": "authorization_pending", **body})
@@ -134,10 +138,19 @@ def test_source_is_named_by_id_by_its_beginning_or_by_address(site: FakeSite, na
     assert site.calls[-1][:2] == ("POST", f"/doc-sources/{ID}/pause")
 
 
+def test_a_source_that_an_address_names_is_found_without_the_list_of_all(site: FakeSite) -> None:
+    site.add_source()
+    typed("sources", "pause", "AP@company.example")
+    assert site.lists == [{"address": "ap@company.example", "limit": "200"}]
+
+
 def test_name_of_two_or_of_none_is_refused_with_what_there_is(site: FakeSite) -> None:
     site.add_source()
     site.add_source("1" * 36, profile="observation")
-    for name, sentence in (("ap@company.example", "several doc sources"), ("nobody", "there are: ap@company.example")):
+    for name, sentence in (
+        ("ap@company.example", "several doc sources"),
+        ("nobody@company.example", "there are: ap@company.example"),
+    ):
         result = CliRunner().invoke(app, ["sources", "show", name])
         assert isinstance(result.exception, Rejected)
         assert sentence in str(result.exception)

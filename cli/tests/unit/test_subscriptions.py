@@ -38,6 +38,7 @@ class FakeAPI:
         self.calls.append(f"{request.method} {request.url.path}")
         assert request.headers["authorization"] == "Bearer key"
         if request.method == "GET" and request.url.path == "/doc-sources":
+            assert request.url.params["address"] == "AP@example.com"  # not the list of all
             return httpx.Response(200, json={"items": self.sources, "next_cursor": None})
         if request.method == "GET":
             return httpx.Response(200, json=self.sources[-1])

@@ -141,6 +141,12 @@ SYNC_MESSAGES_PASSED_OVER = Counter(
     "than the source's start), `not_moved` (one that was not due before had its labels changed). Repeats count too.",
     ["why"],
 )
+SYNC_PARTS_NOT_TAKEN = Counter(
+    "mailroom_sync_parts_not_taken_total",
+    "Parts of mails that may be documents and that nobody has looked into, by reason: `too_large`, `too_many_parts`, "
+    "`unavailable`. Their mails are `needs_review` in `GET /messages`.",
+    ["reason"],
+)
 COALESCER_RECOVERY_RECORDS_LEFT = Gauge(
     "mailroom_coalescer_recovery_records_left",
     "Changelog records that the coalescer still has to read before it takes notifications again; 0 while it works.",

@@ -35,7 +35,7 @@ from mailroom_sandbox.testkit.shared_server import SharedServer, ask_for_address
 
 T = TypeVar("T")
 
-_KAFKA_WAY = "mailroom_kafka"  # what a process that runs tests is told under this name
+_KAFKA_ENDPOINT = "mailroom_kafka"  # what a process that runs tests is told under this name
 
 # Packages whose coverage is measured ...
 _PRODUCT = (
@@ -69,7 +69,7 @@ class _SharedKafka:
         self._server = SharedServer(folder / "kafka.sock", lambda: _running_kafka(folder))
 
     def pytest_configure_node(self, node: Any) -> None:  # Any: xdist has no types
-        node.workerinput[_KAFKA_WAY] = self._server.way
+        node.workerinput[_KAFKA_ENDPOINT] = self._server.endpoint
 
     def pytest_unconfigure(self) -> None:
         self._server.close()
@@ -129,7 +129,7 @@ def kafka_bootstrap(request: pytest.FixtureRequest, _stack_folder: Path) -> Iter
     if given:
         yield given
         return
-    shared: tuple[str, bytes] | None = getattr(request.config, "workerinput", {}).get(_KAFKA_WAY)
+    shared: tuple[str, bytes] | None = getattr(request.config, "workerinput", {}).get(_KAFKA_ENDPOINT)
     if shared is not None:
         yield ask_for_address(shared)
         return

@@ -24,10 +24,10 @@ class SharedServer:
         self._listener = Listener(str(socket), "AF_UNIX", authkey=self._key)
         self._thread = threading.Thread(target=self._serve, name=f"shared server {socket.name}", daemon=True)
         self._thread.start()
-        self.way = (str(socket), self._key)  # by which another process asks
+        self.endpoint = (str(socket), self._key)  # what another process needs to ask
 
     def close(self) -> None:
-        with Client(self.way[0], "AF_UNIX", authkey=self._key) as connection:
+        with Client(self.endpoint[0], "AF_UNIX", authkey=self._key) as connection:
             connection.send(_END)
         self._thread.join()
         self._listener.close()
@@ -50,9 +50,9 @@ class SharedServer:
         return self._address, None
 
 
-def ask_for_address(way: tuple[str, bytes]) -> str:
+def ask_for_address(endpoint: tuple[str, bytes]) -> str:
     """Waits until the server has started."""
-    socket, key = way
+    socket, key = endpoint
     with Client(socket, "AF_UNIX", authkey=key) as connection:
         connection.send(_ADDRESS)
         address, refusal = connection.recv()

@@ -31,7 +31,7 @@ def test_it_starts_once_for_whoever_asks_and_stops_at_the_end(tmp_path: Path) ->
     starts = Starts()
     shared = SharedServer(tmp_path / "a", starts)
     with ThreadPoolExecutor(4) as askers:
-        assert set(askers.map(ask_for_address, [shared.way] * 8)) == {"127.0.0.1:1"}
+        assert set(askers.map(ask_for_address, [shared.endpoint] * 8)) == {"127.0.0.1:1"}
     assert (starts.started, starts.stopped) == (1, 0)
     shared.close()
     assert (starts.started, starts.stopped) == (1, 1)
@@ -46,18 +46,18 @@ def test_nothing_is_started_where_nobody_asks(tmp_path: Path) -> None:
 def test_who_asks_hears_why_it_did_not_start_and_the_next_one_tries_again(tmp_path: Path) -> None:
     shared = SharedServer(tmp_path / "a", Starts(failing=1))
     with pytest.raises(RuntimeError, match="OSError: no room"):
-        ask_for_address(shared.way)
-    assert ask_for_address(shared.way) == "127.0.0.1:2"
+        ask_for_address(shared.endpoint)
+    assert ask_for_address(shared.endpoint) == "127.0.0.1:2"
     shared.close()
 
 
 def test_who_hangs_up_in_the_middle_keeps_no_other_one_waiting(tmp_path: Path) -> None:
     shared = SharedServer(tmp_path / "a", Starts())
     with socket.socket(socket.AF_UNIX) as before_the_key:
-        before_the_key.connect(shared.way[0])
-    with Client(shared.way[0], "AF_UNIX", authkey=shared.way[1]):
+        before_the_key.connect(shared.endpoint[0])
+    with Client(shared.endpoint[0], "AF_UNIX", authkey=shared.endpoint[1]):
         pass  # and asks nothing
     with pytest.raises(AuthenticationError):
-        ask_for_address((shared.way[0], b"another run's"))
-    assert ask_for_address(shared.way) == "127.0.0.1:1"
+        ask_for_address((shared.endpoint[0], b"another run's"))
+    assert ask_for_address(shared.endpoint) == "127.0.0.1:1"
     shared.close()

@@ -56,9 +56,9 @@ class ConnectionStore(Protocol):
         ...
 
     async def list_connections(
-        self, tenant_id: str, *, after: tuple[datetime, str] | None, limit: int
+        self, tenant_id: str, *, address: str | None = None, after: tuple[datetime, str] | None, limit: int
     ) -> Sequence[Connection]:
-        """By creation, the oldest first, those behind `after` (created_at, id)."""
+        """By creation, the oldest first, those behind `after` (created_at, id). `address` in letters of either case."""
         ...
 
     def lock_connection(

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from hashlib import sha256
 
 import asyncpg
@@ -229,6 +230,23 @@ async def test_page_is_the_tenants_in_order_from_behind_the_cursor(store: StoreU
     assert await store.connections.list_connections("acme", after=None, limit=2) == ours[:2]
     assert await store.connections.list_connections("acme", after=(NOW, ours[1].id), limit=5) == ours[2:]
     assert await store.connections.list_connections("other", after=None, limit=5) == [TWO]
+
+
+async def test_those_of_an_address_are_the_tenants_whatever_its_case_and_come_in_pages(store: StoreUnderTest) -> None:
+    ours = [
+        make_connection(
+            id=f"{n}" * 8 + "-1111-4111-8111-111111111111",
+            provider_user_id=f"u{n}",
+            created_at=NOW,
+            address=("INFO@company.example", "info@Company.example", "info@other.example")[n - 1],
+        )
+        for n in range(1, 4)
+    ]
+    for one in [*ours, replace(TWO, tenant_id="other", address="info@company.example")]:
+        await store.connections.add_connection(one)
+    listed = partial(store.connections.list_connections, "acme", address="Info@company.example")
+    assert await listed(after=None, limit=5) == ours[:2]
+    assert await listed(after=(NOW, ours[0].id), limit=5) == ours[1:2]
 
 
 async def test_what_is_due_is_claimed_once_until_the_lease_is_over(store: StoreUnderTest) -> None:

@@ -61,10 +61,14 @@ class FakeConnectionStore:
         return row
 
     async def list_connections(
-        self, tenant_id: str, *, after: tuple[datetime, str] | None, limit: int
+        self, tenant_id: str, *, address: str | None = None, after: tuple[datetime, str] | None, limit: int
     ) -> Sequence[Connection]:
         ours = [
-            row for row in self.rows.values() if row.tenant_id == tenant_id and row.state is not ConnectionState.DELETED
+            row
+            for row in self.rows.values()
+            if row.tenant_id == tenant_id
+            and row.state is not ConnectionState.DELETED
+            and (address is None or (row.address or "").lower() == address.lower())
         ]
         ours.sort(key=_list_order)
         return [row for row in ours if after is None or _list_order(row) > after][:limit]

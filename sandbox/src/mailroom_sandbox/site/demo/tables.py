@@ -8,18 +8,20 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from mailroom_common.money import format_total
 from mailroom_sandbox.site.demo.accounting import Item, MailAccount, PartOutcome
 
 _COLUMNS = (
     ("mailbox", 16),
     ("status", 12),
-    ("supplier or reason", 26),
+    ("reason", 21),
+    ("supplier", 22),
     ("number", 16),
     ("date", 10),
     ("total", 14),
     ("file", 28),
 )
-_NARROWEST = {"supplier or reason": 18, "file": 10}
+_NARROWEST = {"reason": 12, "supplier": 10, "number": 10, "file": 8}
 _GAP = "  "
 _STYLES = {"completed": "green", "needs_review": "yellow", "skipped": "dim", "failed": "red"}
 _OUTCOMES = {
@@ -68,7 +70,7 @@ class DocumentRows:
 
 def show_documents(console: Console, mailbox: str, documents: Iterable[Item]) -> None:
     """All documents of one mailbox, by supplier and number."""
-    found = sorted(documents, key=lambda document: _build_cells(document, mailbox)[2:4])
+    found = sorted(documents, key=lambda document: _build_cells(document, mailbox)[3:5])
     console.print(f"\n[bold]{mailbox}[/]")
     DocumentRows(console, {document["doc_source_id"]: mailbox for document in found}).show_documents(found)
 
@@ -89,15 +91,14 @@ def build_account_table(title: str, accounts: Iterable[tuple[str, MailAccount]])
 
 def _build_cells(document: Item, mailbox: str) -> list[str]:
     extraction: Mapping[str, Any] = document["extraction"] or {}  # Any: JSON
-    gross, currency = extraction.get("total_gross"), extraction.get("currency")
-    total = " ".join(filter(None, (gross, currency))) if gross else ""
     return [
         mailbox,
         document["status"],
-        extraction.get("supplier_name") or _read_reason(document),
+        _read_reason(document),
+        extraction.get("supplier_name") or "",
         extraction.get("invoice_number") or "",
         extraction.get("issue_date") or "",
-        total,
+        format_total(extraction),
         (document["source_metadata"] or {}).get("attachment_filename") or "",
     ]
 
@@ -112,7 +113,8 @@ def _fit_text(text: str, width: int) -> str:
 
 
 def _fit_widths(console_width: int) -> list[int]:
-    """Wide as they should be, or with supplier and file giving way to a narrow terminal."""
+    """Wide as they should be, or with file, number, supplier and reason giving way to a narrow terminal, in this
+    order."""
     widths = dict(_COLUMNS)
     over = sum(widths.values()) + len(_GAP) * (len(widths) - 1) - console_width
     for name, narrowest in reversed(_NARROWEST.items()):

@@ -24,7 +24,7 @@ def rows_of(*looks: list[dict[str, Any]]) -> list[str]:
 def test_document_is_shown_once_it_is_finished_and_only_once() -> None:
     lines = rows_of([document(status="pending", extraction=None)], [document()], [document()])
     assert len(lines) == 2
-    assert lines[0].split() == ["mailbox", "status", "supplier", "or", "reason", "number", "date", "total", "file"]
+    assert lines[0].split() == ["mailbox", "status", "reason", "supplier", "number", "date", "total", "file"]
     assert " ".join(lines[1].split()) == "ap@outlook.test completed Müller GmbH R-1 2026-11-01 119.00 EUR r.pdf"
 
 
@@ -37,12 +37,22 @@ def test_reason_stands_where_nothing_was_read() -> None:
     assert "not_an_invoice" in rows_of([skipped])[1]
 
 
+def test_reason_of_a_review_stands_beside_what_was_read() -> None:
+    lines = rows_of([document(status="needs_review", review_reason="page_and_xml_disagree")])
+    assert "needs_review  page_and_xml_disagree  Müller GmbH" in lines[1]
+
+
 def test_a_total_that_is_not_known_is_no_currency_alone() -> None:
     unknown = document(status="needs_review", extraction={"total_gross": None, "currency": "EUR"})
     assert "EUR" not in rows_of([unknown])[1]
 
 
-def test_narrow_terminal_takes_from_file_and_supplier_only() -> None:
+def test_a_total_that_its_page_speaks_against_is_shown_with_a_question_mark() -> None:
+    shown = {"total_gross": None, "currency": "EUR", "page_totals": {"total_gross": "125.00"}}
+    assert "125.00 EUR ?" in rows_of([document(status="needs_review", extraction=shown)])[1]
+
+
+def test_narrow_terminal_takes_nothing_from_date_and_total() -> None:
     text = io.StringIO()
     DocumentRows(Console(file=text, width=110), {"s": "ap@outlook.test"}).show_documents([document()])
     lines = text.getvalue().splitlines()

@@ -10,7 +10,7 @@ import orjson
 from ingestion.adapters.reader_runner import ReaderRunner, require_agreed
 from ingestion.adapters.template_reader import LocalTemplateReader
 from ingestion.domain.evidence import MAX_BOXES, EvidenceBox
-from ingestion.domain.invoice import DOCUMENT_TYPES, Invoice, InvoiceLine
+from ingestion.domain.invoice import DOCUMENT_TYPES, PAGE_TOTALS, TOTAL_FIELDS, Invoice, InvoiceLine
 from ingestion.domain.reasons import DocumentSkipReason, ReviewReason
 from ingestion.domain.routing import Classification, Extraction
 from ingestion.domain.trade import TRADE_DOCUMENT_TYPES, TRADE_FIELDS, Trade
@@ -115,17 +115,18 @@ def _decode_classification(answer: Any) -> Classification:
 
 def _decode_extraction(answer: Any) -> Extraction:
     fields, doubts = dict(answer["extraction"]), answer["doubts"]
-    page_values = fields.pop("page_values", {})
+    page_values, page_totals = fields.pop("page_values", {}), fields.pop(PAGE_TOTALS, {})
     require_agreed(answer["document_type"] in DOCUMENT_TYPES and _is_short_text(answer["reader"]))
     require_agreed(isinstance(doubts, list) and all(map(_is_short_text, doubts)))
     lines = fields["lines"]
     require_agreed(fields.keys() == _INVOICE_FIELDS and isinstance(lines, list))
     require_agreed(all(line.keys() == _LINE_FIELDS for line in lines))
-    require_agreed(page_values.keys() <= _INVOICE_FIELDS)
-    values = [value for part in ({**fields, "lines": None}, page_values, *lines) for value in part.values()]
-    require_agreed(all(value is None or isinstance(value, str) for value in values))
-    # Routing asks this too, and must not fail then.
-    Invoice.from_json(fields).totals_add_up()
+    require_agreed(page_values.keys() <= _INVOICE_FIELDS and page_totals.keys() <= set(TOTAL_FIELDS))
+    parts = ({**fields, "lines": None}, page_values, page_totals, *lines)
+    require_agreed(all(value is None or isinstance(value, str) for part in parts for value in part.values()))
+    # Routing and reviews ask this too, and must not fail then.
+    for totals in (fields, {**fields, **page_totals}):
+        Invoice.from_json(totals).totals_add_up()
     return Extraction(
         answer["document_type"],
         answer["extraction"],

@@ -1,5 +1,8 @@
 """Asks for another reading of documents that are final, whose results stand until it ends."""
 
+from dataclasses import dataclass
+from typing import Self
+
 import asyncpg
 
 from ingestion.ports.events import Channel
@@ -39,7 +42,7 @@ _MATCHING = """
     from ingestion.document
     where tenant_id = $1
       and status in ('completed', 'needs_review', 'skipped', 'failed')
-      and ($2::text is null or doc_source_id = $2)
+      and {of_source}
       and ($3::text is null or status = $3)
       and ($4::text is null or skip_reason = $4 or review_reason = $4)
       and ($5::text is null or reader = $5)
@@ -53,11 +56,29 @@ _MATCHING = """
 _WINDOW = 50_000
 _FIND_WINDOW = """
     select count(*) as count, max(seq) as last from (
-        select seq from ingestion.document where tenant_id = $1 and seq > $2 order by seq limit $3
+        select seq from ingestion.document where tenant_id = $1 and {of_source} and seq > $3 order by seq limit $4
     ) as in_order
 """
 _COUNT = f"select count(*) {_MATCHING} and seq > $10 and seq <= $11"  # a constant
 _PAGE = f"select document_id, seq {_MATCHING} and seq > $10 and seq <= $11 order by seq limit $12"  # a constant
+
+
+@dataclass(frozen=True, slots=True)
+class _Statements:
+    """Of all doc sources or of one. Statements of their own, for one mailbox of 100,000 has some documents of millions,
+    and an index is not searched by `$2 is null or …`."""
+
+    find_window: str
+    count: str
+    page: str
+
+    @classmethod
+    def build(cls, of_source: str) -> Self:
+        return cls(*(text.format(of_source=of_source) for text in (_FIND_WINDOW, _COUNT, _PAGE)))
+
+
+_OF_ALL = _Statements.build("$2::text is null")
+_OF_ONE = _Statements.build("doc_source_id = $2")
 
 
 class PgRereads:
@@ -71,7 +92,7 @@ class PgRereads:
             document_id = await _find_document(conn, stored)
             if document_id is None:
                 return False
-            await _request(conn, [document_id], replay_id)
+            await request_rereads(conn, [document_id], replay_id)
             return True
 
     async def request_from_copy(self, copy: DuplicateBlob) -> None:
@@ -92,16 +113,17 @@ class PgRereads:
                 tenant_id,
             )
             if known is not None:
-                await _request(conn, [known], replay_id)
+                await request_rereads(conn, [known], replay_id)
             return known is not None
 
     async def count_documents(self, tenant_id: str, wanted: RereadFilter, replay_id: str | None) -> int:
         values, found = _filter_values(tenant_id, wanted, replay_id), 0
+        statements = _choose_statements(wanted)
         after: int | None = -1
         while after is not None:
             async with acquire_session(self._pool) as conn:
-                last, following = await _find_window(conn, tenant_id, after)
-                found += await conn.fetchval(_COUNT, *values, after, last)
+                last, following = await _find_window(conn, tenant_id, wanted, after)
+                found += await conn.fetchval(statements.count, *values, after, last)
                 after = following
         return found
 
@@ -109,15 +131,23 @@ class PgRereads:
         self, tenant_id: str, wanted: RereadFilter, replay_id: str, *, after: int, limit: int
     ) -> RereadPage:
         async with open_transaction(self._pool) as conn:
-            last, following = await _find_window(conn, tenant_id, after)
-            rows = await conn.fetch(_PAGE, *_filter_values(tenant_id, wanted, replay_id), after, last, limit)
-            requested = await _request(conn, [row["document_id"] for row in rows], replay_id)
+            last, following = await _find_window(conn, tenant_id, wanted, after)
+            values = _filter_values(tenant_id, wanted, replay_id)
+            rows = await conn.fetch(_choose_statements(wanted).page, *values, after, last, limit)
+            requested = await request_rereads(conn, [row["document_id"] for row in rows], replay_id)
         return RereadPage(len(rows), requested, rows[-1]["seq"] if len(rows) == limit else following)
 
 
-async def _find_window(conn: DatabaseSession, tenant_id: str, after: int) -> tuple[int, int | None]:
+def _choose_statements(wanted: RereadFilter) -> _Statements:
+    return _OF_ALL if wanted.doc_source_id is None else _OF_ONE
+
+
+async def _find_window(
+    conn: DatabaseSession, tenant_id: str, wanted: RereadFilter, after: int
+) -> tuple[int, int | None]:
     """The last of the documents that are looked at now, and behind which others follow; None: there are no others."""
-    (window,) = await conn.fetch(_FIND_WINDOW, tenant_id, after, _WINDOW)
+    statement = _choose_statements(wanted).find_window
+    (window,) = await conn.fetch(statement, tenant_id, wanted.doc_source_id, after, _WINDOW)
     last = after if window["last"] is None else window["last"]
     return last, last if window["count"] == _WINDOW else None
 
@@ -138,7 +168,7 @@ async def request_reread(conn: DatabaseSession, document_id: str) -> None:
     await conn.execute("select pg_notify($1, '')", Channel.DOCUMENT_DUE.value)
 
 
-async def _request(conn: DatabaseSession, document_ids: list[str], replay_id: str) -> int:
+async def request_rereads(conn: DatabaseSession, document_ids: list[str], replay_id: str) -> int:
     """How many of them are read again for this request."""
     status = await conn.execute(_REQUEST, document_ids, replay_id)
     await conn.execute("select pg_notify($1, '')", Channel.DOCUMENT_DUE.value)

@@ -1,9 +1,10 @@
 """Reviews in Postgres: a decision, its evidence and its results in one transaction, and the history of a document."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import asyncpg
 
@@ -14,13 +15,26 @@ from ingestion.adapters.document_results import append_results
 from ingestion.adapters.document_rows import read_outcome
 from ingestion.adapters.rereads import request_reread
 from ingestion.adapters.supplier_accounts import check_supplier_account, lock_supplier
+from ingestion.adapters.supplier_rereads import request_of_supplier
 from ingestion.adapters.templates import apply_decision_to_templates
 from ingestion.adapters.trade_ledger import record_trades
 from ingestion.domain.archive import is_archived
-from ingestion.domain.review import Decision, HistoryKind, Review, ReviewRefused, changes_nothing, decide, is_reviewable
+from ingestion.domain.reasons import ReviewReason
+from ingestion.domain.review import (
+    Decision,
+    HistoryKind,
+    Review,
+    ReviewAction,
+    ReviewRefused,
+    decide,
+    is_repeated_rejection,
+    is_reviewable,
+)
 from ingestion.domain.views import build_history_view, build_reread_view
 from ingestion.ports.reviews import StaleVersion
+from mailroom_common.errors import Retryable
 from mailroom_common.events import Profile, ResultStatus
+from mailroom_common.logs import get_logger
 from mailroom_common.outbox import Outbox
 from mailroom_common.postgres import DatabaseSession, acquire_session, open_transaction
 
@@ -33,6 +47,15 @@ _DECIDE = """
         reader = $8, result_number = result_number + 1, review_decision = $9, reviewed_at = now(), updated_at = now()
     where document_id = $1
     returning *
+"""
+# A cancellation takes one trade back however often it is stated, so copies that are confirmed book nothing twice.
+_REASONS_OF_CANCELLATIONS = (ReviewReason.TRADE_CANCELLED.value, ReviewReason.CANCELLED_TRADE_NOT_FOUND.value)
+_MAX_COPIES = 100  # beyond these a person confirms again
+_LIST_COPIES = """
+    select document_id, result_number from ingestion.document
+    where tenant_id = $1 and content_sha256 = $2 and document_id <> $3 and status = 'needs_review'
+      and review_decision is null and review_reason = any($4) and extraction = $5
+    order by seq limit $6
 """
 _FIND = "select * from ingestion.document where document_id = $1 and tenant_id = $2"
 _LIST = """
@@ -55,6 +78,16 @@ _CURRENT = """
 """
 
 
+log = get_logger()
+
+
+class _DecidedRows(NamedTuple):
+    """A document's row before a decision, and after it."""
+
+    former: Any
+    now: Any
+
+
 class PgReviews:
     """`DocumentReviews` of ports/reviews.py."""
 
@@ -64,16 +97,54 @@ class PgReviews:
         self._clock = clock
 
     async def decide_document(self, tenant_id: str, document_id: str, review: Review) -> bool:
+        decided = await self._decide_one(tenant_id, document_id, review)
+        if decided is None:
+            return False
+        try:
+            if review.action is ReviewAction.CONFIRM:
+                await self._confirm_copies(decided.former, review)
+            await request_of_supplier(self._pool, decided.now, read_outcome(decided.now))
+        except Retryable as error:
+            # The decision stands; what would have followed from it waits for a person or a replay.
+            log.warning("decision_not_followed", document_id=document_id, reason=str(error))
+        return True
+
+    async def _confirm_copies(self, former: Any, review: Review) -> None:
+        """Of a cancellation that came in several mailboxes: whoever has confirmed one has looked at them all.
+
+        Each in a transaction of its own: one that is decided or read at this moment waits for a person as before, and
+        so do those that a crash leaves.
+        """
+        if former["review_reason"] not in _REASONS_OF_CANCELLATIONS:
+            return
+        comment = " ".join(filter(None, (review.comment, f"(the same file as document {former['document_id']})")))
+        async with acquire_session(self._pool) as conn:
+            copies = await conn.fetch(
+                _LIST_COPIES,
+                former["tenant_id"],
+                former["content_sha256"],
+                former["document_id"],
+                _REASONS_OF_CANCELLATIONS,
+                former["extraction"],
+                _MAX_COPIES,
+            )
+        for copy in copies:
+            with suppress(StaleVersion, ReviewRefused):
+                of_copy = replace(review, version=copy["result_number"], comment=comment)
+                await self._decide_one(former["tenant_id"], copy["document_id"], of_copy)
+
+    async def _decide_one(self, tenant_id: str, document_id: str, review: Review) -> _DecidedRows | None:
+        """None when the tenant has no such document."""
         async with open_transaction(self._pool) as conn:
             current = await conn.fetchrow(_LOCK, document_id, tenant_id)
             if current is None:
-                return False
+                return None
             if current["result_number"] != review.version:
                 raise StaleVersion(current["result_number"])
             if not is_reviewable(ResultStatus(current["status"])):
                 raise ReviewRefused("It is not read yet.")
-            if changes_nothing(review, read_outcome(current)):
-                return True
+            if is_repeated_rejection(review, read_outcome(current)):
+                return _DecidedRows(current, current)
             await keep_current_version(conn, document_id)
             decision = await _check_account(conn, current, await _decide(conn, current, review))
             decided = await _write_decision(conn, document_id, decision)
@@ -85,7 +156,7 @@ class PgReviews:
             if _is_archived_now(current, decided):
                 # The copy is the worker's to write, and the decision stands whatever it reads.
                 await request_reread(conn, document_id)
-            return True
+            return _DecidedRows(current, decided)
 
     async def list_history(
         self, tenant_id: str, document_id: str, *, before: int | None, limit: int

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 from ingestion.api.currency_fields import TradeCurrencyCode
 from ingestion.api.day_fields import PaperDay
 from ingestion.api.trade_fields import ISIN, SecurityCode
+from ingestion.domain.currencies import was_replaced_before
 from ingestion.domain.pending_order import OrderTerms
 from ingestion.domain.trade import Direction
 from mailroom_common.web import describe_mistake
@@ -68,6 +69,8 @@ class NewOrderRequest(BaseModel):
             raise ValueError("isin, wkn or ticker is needed")
         if self.valid_until is not None and self.valid_until < self.ordered_on:
             raise ValueError("valid_until is before ordered_on")
+        if was_replaced_before(self.currency, self.ordered_on):
+            raise ValueError(f"{self.currency} was replaced before ordered_on")
         return self
 
     def to_order(self) -> OrderTerms:

@@ -26,6 +26,12 @@ PAYABLE_TYPES = CREDIT_NOTE_TYPES | frozenset(_INVOICE_TYPES.split())
 SELF_BILLED_TYPES = frozenset({"261", "389", "527"})
 
 
+# What the page calls its total, net and tax where its own amounts speak against the total: shown beside the fields, for
+# a person, and none of them.
+PAGE_TOTALS = "page_totals"
+TOTAL_FIELDS = ("total_gross", "total_net", "total_tax")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InvoiceLine:
     description: str | None = None

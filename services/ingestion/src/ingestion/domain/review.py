@@ -7,9 +7,9 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
-from ingestion.domain.currencies import LAST_YEARS
+from ingestion.domain.currencies import LAST_YEARS, was_replaced_before
 from ingestion.domain.document import FINAL_STATUSES, DocumentOutcome
-from ingestion.domain.invoice import INVOICE, Invoice
+from ingestion.domain.invoice import INVOICE, PAGE_TOTALS, Invoice
 from ingestion.domain.layout_template import TEMPLATE_EVIDENCE
 from ingestion.domain.reasons import DocumentSkipReason, Reason, ReviewReason
 from ingestion.domain.routing import Extraction, route_extraction
@@ -23,7 +23,7 @@ _USUAL_TYPES = {Profile.INVOICE: INVOICE, Profile.CONTRACT_NOTE: CONTRACT_NOTE}
 _NO_READER = "review"
 # What the page says beside the XML, a language model beside the rules, earlier documents beside the account: settled
 # by a decision.
-_NOT_FIELDS = frozenset({"page_values", "model_values", "template_values", TEMPLATE_EVIDENCE, KNOWN_IBANS})
+_NOT_FIELDS = frozenset({"page_values", "model_values", "template_values", TEMPLATE_EVIDENCE, KNOWN_IBANS, PAGE_TOTALS})
 
 # Nobody gives more time to pay; a due date beyond it has a wrong digit in its year.
 _LONGEST_TERM = timedelta(days=5 * 366)
@@ -88,8 +88,8 @@ class Decision:
 
 
 def decide(review: Review, current: DocumentOutcome, *, profile: Profile, read: Mapping[str, Any] | None) -> Decision:
-    """`current` is the outcome that the document has; `read` what the newest reading says: `extraction`, and
-    `document_type` beside its fields.
+    """`current` is the outcome that the document has; `read` what the newest reading says: the fields of its
+    `extraction`, and beside them its `document_type` and `review_reason`.
 
     Raises:
         ReviewRefused
@@ -108,8 +108,8 @@ def is_reviewable(status: ResultStatus) -> bool:
     return status in FINAL_STATUSES
 
 
-def changes_nothing(review: Review, current: DocumentOutcome) -> bool:
-    """Whether a document is rejected that is, without a word beside it."""
+def is_repeated_rejection(review: Review, current: DocumentOutcome) -> bool:
+    """Whether a document that was rejected is rejected again, without a comment: no new version is made of it."""
     is_rejected = current.reason is DocumentSkipReason.REJECTED
     return review.action is ReviewAction.REJECT and is_rejected and review.comment is None
 
@@ -125,6 +125,9 @@ def _confirm(current: DocumentOutcome) -> DocumentOutcome:
     if current.extraction is None:
         raise ReviewRefused("Nothing was read of this document: correct it with the fields that it has, or reject it.")
     fields = {name: value for name, value in current.extraction.items() if name not in _NOT_FIELDS}
+    # Shown as what the page calls its totals: who says that it is right means these too.
+    on_page = current.extraction.get(PAGE_TOTALS) or {}
+    fields |= {name: value for name, value in on_page.items() if fields.get(name) is None}
     return replace(current, status=ResultStatus.COMPLETED, reason=None, extraction=fields)
 
 
@@ -138,7 +141,7 @@ def _correct(review: Review, current: DocumentOutcome, profile: Profile, read: M
         given, changes = _correct_trades(review, former, read)
         has_slip = has_slip_of_hand(given["trades"], [trade for fields in accepted for trade in _list_trades(fields)])
     else:
-        given, changes = _correct_invoice(review, former, read)
+        given, changes = _correct_invoice(review, former, read, (current.extraction or {}).get(PAGE_TOTALS))
         types = [read.get("document_type"), current.document_type][: len(accepted)]
         totals = [_list_totals(fields, kind) for fields, kind in zip(accepted, types, strict=True)]
         has_slip = _has_slip_in_amount_due(given, accepted) or _has_slip_in_sign(given, document_type, totals)
@@ -193,12 +196,14 @@ def _choose_document_type(review: Review, current: DocumentOutcome, profile: Pro
 
 
 def _correct_invoice(
-    review: Review, former: Mapping[str, Any], read: Mapping[str, Any]
+    review: Review, former: Mapping[str, Any], read: Mapping[str, Any], on_page: Mapping[str, Any] | None
 ) -> tuple[dict[str, Any], list[FieldChange]]:
     invoice = Invoice.from_json({**Invoice().to_json(), **former, **review.fields})
     _require_order_of_days(invoice, review)
     _require_currency_of_its_day(invoice, review)
     given = invoice.to_json()
+    if on_page and given["total_gross"] is None and "total_gross" not in review.fields:
+        given[PAGE_TOTALS] = on_page  # the total is as doubtful as before
     changes = [
         FieldChange(name, read.get(name), former.get(name), given[name])
         for name in sorted(review.fields)
@@ -227,12 +232,10 @@ def _require_currency_of_its_day(invoice: Invoice, review: Review) -> None:
     Raises:
         ReviewRefused: a currency or a day was given, and nobody was paid in that currency any more.
     """
-    issued, last_year = invoice.issue_date, LAST_YEARS.get(invoice.currency or "")
-    if issued is None or last_year is None or not {"issue_date", "currency"} & review.fields.keys():
-        return
-    if issued.year > last_year:
+    currency, issued = invoice.currency, invoice.issue_date
+    if {"issue_date", "currency"} & review.fields.keys() and currency and was_replaced_before(currency, issued):
         raise ReviewRefused(
-            f"{invoice.currency} was replaced by {last_year}, and the issue date is {issued}: give the one that is"
+            f"{currency} was replaced by {LAST_YEARS[currency]}, and the issue date is {issued}: give the one that is"
             " wrong."
         )
 

@@ -8,7 +8,7 @@ import orjson
 
 from ingestion.domain.document import DocumentOutcome
 from ingestion.domain.evidence import EvidenceBox
-from ingestion.domain.invoice import Invoice
+from ingestion.domain.invoice import PAGE_TOTALS, Invoice
 from ingestion.domain.reasons import DocumentSkipReason, ReviewReason, parse_reason
 from ingestion.domain.supplier_accounts import fold_look_of_name
 from ingestion.domain.trade import TRADE_DOCUMENT_TYPES
@@ -115,6 +115,10 @@ def route_extraction(extraction: Extraction, unread: Sequence[ReviewReason] = ()
 
     What is too large for a result is left out whole: with some lines cut off it would be another invoice.
     """
+    if extraction.fields.get("total_gross") is not None and PAGE_TOTALS in extraction.fields:
+        # Another reader is sure of the total.
+        fields = {name: value for name, value in extraction.fields.items() if name != PAGE_TOTALS}
+        extraction = replace(extraction, fields=fields)
     if len(orjson.dumps(extraction.fields)) > _MAX_EXTRACTION_BYTES:
         return DocumentOutcome(
             status=ResultStatus.NEEDS_REVIEW,
@@ -140,6 +144,13 @@ def _is_field_missing(fields: Mapping[str, Any]) -> bool:
     return names_nobody or any(fields.get(name) is None for name in _REQUIRED_FIELDS)
 
 
+def _name_missing(fields: Mapping[str, Any]) -> ReviewReason:
+    """Where nothing is missing but a total that the page names, and its own amounts speak against, they are the reason:
+    it is missing still, so that no other reader, person or rule takes it for one that was read."""
+    is_named = bool(fields.get(PAGE_TOTALS)) and not _is_field_missing({**fields, **fields[PAGE_TOTALS]})
+    return ReviewReason.TOTALS_DO_NOT_ADD_UP if is_named else ReviewReason.FIELDS_MISSING
+
+
 def _find_review_reason(extraction: Extraction, unread: Sequence[ReviewReason]) -> ReviewReason | None:
     if extraction.document_type in TRADE_DOCUMENT_TYPES:
         return find_trade_review_reason(extraction.fields, extraction.doubts, unread) or extraction.review_reason
@@ -150,7 +161,7 @@ def _find_review_reason(extraction: Extraction, unread: Sequence[ReviewReason]) 
     if extraction.review_reason is not None and extraction.review_reason not in SETTLED_BY_EARLIER:
         return extraction.review_reason
     if _is_field_missing(extraction.fields):
-        return next(iter(unread), ReviewReason.FIELDS_MISSING)
+        return next(iter(unread), _name_missing(extraction.fields))
     if Invoice.from_json(extraction.fields).totals_add_up() is False:
         return ReviewReason.TOTALS_DO_NOT_ADD_UP
     return extraction.review_reason

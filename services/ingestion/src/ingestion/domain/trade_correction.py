@@ -6,6 +6,7 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any, NamedTuple
 
+from ingestion.domain.currencies import LAST_YEARS, has_too_many_decimals, was_replaced_before
 from ingestion.domain.trade import TRADE_FIELDS, Direction, Trade, read_stored_trade
 from ingestion.domain.trade_matching import find_wkn
 
@@ -54,10 +55,13 @@ def _get_trade(trades: Sequence[Mapping[str, Any]], place: int) -> Mapping[str, 
 
 
 def find_contradiction(trades: Sequence[Mapping[str, Any]], known: Sequence[Mapping[str, Any]]) -> str | None:
-    """What no trade is, with its place and what to do about it: two days or two numbers of a security that exclude each
-    other. Not what `known` trades say, which a reader read or a person has let stand."""
+    """What no trade is, with its place and what to do about it: two days, two numbers of a security, or a day and a
+    currency that exclude each other, and parts of a cent. Not what `known` trades say, which a reader read or a person
+    has let stand."""
     of_days = {_list_days(trade) for trade in known}
     of_securities = {_list_securities(trade) for trade in known}
+    of_settlements = {_list_settlement(trade) for trade in known}
+    of_currencies = {_list_currencies(trade) for trade in known}
     for place, written in enumerate(trades):
         trade = Trade.from_json(written)
         if _list_days(written) not in of_days and _has_impossible_settlement(trade):
@@ -71,7 +75,37 @@ def find_contradiction(trades: Sequence[Mapping[str, Any]], known: Sequence[Mapp
                 f"trades.{place}: the wkn {trade.wkn} is not that of the isin {trade.isin}: give the one that is wrong,"
                 " or an empty wkn where the paper says so."
             )
+        if _list_settlement(written) not in of_settlements and _has_part_of_cent(trade):
+            return (
+                f"trades.{place}: the settled_amount {trade.settled_amount} has more decimals than money has: decimals"
+                " have a point and thousands nothing, as 1234.56."
+            )
+        if _list_currencies(written) not in of_currencies and (replaced := _find_replaced_currency(trade)) is not None:
+            day = "trade_date" if trade.trade_date is not None else "settlement_date"
+            return (
+                f"trades.{place}: {replaced} was replaced by {LAST_YEARS[replaced]}, and the {day} is"
+                f" {getattr(trade, day)}: give the one that is wrong."
+            )
     return None
+
+
+def _list_settlement(trade: Mapping[str, Any]) -> tuple[Any, ...]:
+    return trade.get("settled_amount"), trade.get("currency")
+
+
+def _has_part_of_cent(trade: Trade) -> bool:
+    return trade.settled_amount is not None and has_too_many_decimals(trade.settled_amount, trade.currency)
+
+
+def _list_currencies(trade: Mapping[str, Any]) -> tuple[Any, ...]:
+    return trade.get("currency"), trade.get("foreign_currency"), *_list_days(trade)
+
+
+def _find_replaced_currency(trade: Trade) -> str | None:
+    """A currency that nobody traded in any more on the day of the trade."""
+    day = trade.trade_date or trade.settlement_date
+    currencies = (trade.currency, trade.foreign_currency)
+    return next((code for code in currencies if code is not None and was_replaced_before(code, day)), None)
 
 
 def _list_days(trade: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -39,8 +39,17 @@ _NO_ADDRESS = re.compile(
 
 def has_american_address(lines: Iterable[str]) -> bool:
     """Whether one line is such an address, and does not say that it is another's."""
+    return bool(list_american_addresses(lines))
+
+
+def list_american_addresses(lines: Iterable[str]) -> list[str]:
     texts = list(lines)
-    if any(_BEHIND_COMMA.search(text) and not _NO_ADDRESS.search(text) for text in texts):
-        return True
-    has_other_sign = any(map(_OTHER_SIGN.search, texts))
-    return has_other_sign and any(_ALONE.fullmatch(text) and not _NO_ADDRESS.search(text) for text in texts)
+    found = [text for text in texts if _BEHIND_COMMA.search(text)]
+    if any(map(_OTHER_SIGN.search, texts)):
+        found += [text for text in texts if _ALONE.fullmatch(text)]
+    return [text for text in found if not speaks_of_another(text)]
+
+
+def speaks_of_another(text: str) -> bool:
+    """Whether a line is about somebody else than who wrote the page: `Cleared through`, `Client ID`."""
+    return _NO_ADDRESS.search(text) is not None

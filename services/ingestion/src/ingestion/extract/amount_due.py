@@ -96,14 +96,11 @@ def _list_taken(page: Sequence[TextLine], issued: IssueDay) -> list[Decimal]:
     for index, line in enumerate(page):
         is_part = index in parts and not is_planned(line, issued)
         amounts = [abs(list_row_amounts(line)[-1])] if is_part else list_deductions((line,))
-        if is_part or not _may_be_taken(line) or _is_taken_for_certain(page, index, issued):
+        may_be_taken = bool(amounts) or any(label.search(line.text) for label in change_labels.TAKEN_OFF)
+        if is_part or not may_be_taken or _is_taken_for_certain(page, index, issued):
             certain.append(line)
             taken += amounts
     return taken + [amount for amount in list_deductions(certain) if amount not in taken]
-
-
-def _may_be_taken(line: TextLine) -> bool:
-    return bool(list_deductions((line,))) or any(label.search(line.text) for label in change_labels.TAKEN_OFF)
 
 
 def _is_taken_for_certain(page: Sequence[TextLine], index: int, issued: IssueDay) -> bool:

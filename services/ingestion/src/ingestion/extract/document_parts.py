@@ -1,10 +1,11 @@
 """Which of the PDFs in a document is the invoice: a portfolio has a cover, and an invoice its terms attached."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ingestion.domain.invoice import Invoice
 from ingestion.domain.transcript import Transcript
+from ingestion.extract.invoice_kind import InvoiceKind
 from ingestion.extract.layout_rules import is_invoice, read_invoice
 
 # In two readings of one invoice these never differ.
@@ -17,8 +18,9 @@ class InvoicePart:
 
     transcript: Transcript
     invoice: Invoice
-    kind: str
+    kind: InvoiceKind
     has_certain_supplier: bool
+    doubtful_totals: Mapping[str, str]
 
     @property
     def is_certain(self) -> bool:
@@ -54,7 +56,7 @@ def split_parts(transcript: Transcript) -> list[Transcript]:
 
 def read_part(part: Transcript) -> InvoicePart:
     printed = read_invoice(part)
-    return InvoicePart(part, printed.invoice, printed.kind, printed.has_certain_supplier)
+    return InvoicePart(part, printed.invoice, printed.kind, printed.has_certain_supplier, printed.doubtful_totals)
 
 
 def _contradict(one: Invoice, other: Invoice) -> bool:

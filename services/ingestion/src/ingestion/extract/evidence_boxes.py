@@ -17,6 +17,7 @@ from typing import Any, BinaryIO
 import orjson
 
 from ingestion.domain.evidence import MAX_BOXES, EvidenceBox
+from ingestion.domain.invoice import PAGE_TOTALS
 from ingestion.domain.transcript import TextCell, TextLine, Transcript
 from ingestion.extract import rule_based, values
 from ingestion.extract.layout_rules import cut_lines
@@ -50,7 +51,9 @@ def _add_boxes(
     answer: Any = extract(file, arguments)
     file.seek(0)
     transcript = Transcript.from_json(orjson.loads(file.read()))
-    boxes = [_show_box(box, transcript) for box in find_boxes(answer["extraction"], transcript.lines)]
+    read = answer["extraction"]
+    shown = {**read, **read.get(PAGE_TOTALS, {})}
+    boxes = [_show_box(box, transcript) for box in find_boxes(shown, transcript.lines)]
     return {**answer, "boxes": [box.to_list() for box in boxes]}
 
 

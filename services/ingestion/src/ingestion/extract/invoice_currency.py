@@ -5,27 +5,21 @@ from collections.abc import Sequence
 
 from ingestion.domain.transcript import TextLine
 from ingestion.extract import labels, values
-from ingestion.extract.american_address import has_american_address
-from ingestion.extract.other_dollars import GLUED_DOLLAR, NAMES_AMERICAN_DOLLAR, names_other_dollar
+from ingestion.extract.american_seller import is_american_seller
+from ingestion.extract.other_dollars import may_be_other_dollar
 from ingestion.extract.value_places import list_texts_beside
 
 _CODE = re.compile(r"\W*([A-Z]{3})\b")
 
 
-def find_currency(page: Sequence[TextLine]) -> str | None:
+def find_currency(page: Sequence[TextLine], supplier_name: str | None = None) -> str | None:
     """What a label says, if amounts say it too or nothing; else that of the total, else the one written most often. A
     bare dollar is not certainly American beside a country that has its own."""
     found = _find_written(page)
-    return None if found == "USD" and _may_be_other_dollar(page) else found
-
-
-def _may_be_other_dollar(page: Sequence[TextLine]) -> bool:
-    texts = [line.text for line in page]
-    if any(map(NAMES_AMERICAN_DOLLAR.search, texts)):
-        return False
-    if any(map(GLUED_DOLLAR.search, texts)):
-        return True
-    return any(map(names_other_dollar, texts)) and not has_american_address(texts)
+    if found != "USD":
+        return found
+    is_american = is_american_seller(page, supplier_name)
+    return None if may_be_other_dollar(page, is_american=is_american) else found
 
 
 def _find_written(page: Sequence[TextLine]) -> str | None:

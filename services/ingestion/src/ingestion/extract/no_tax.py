@@ -14,6 +14,7 @@ from ingestion.extract.labelled_amounts import list_row_amounts
 
 _SAME_COLUMN = 12.0  # points
 _NEXT_LINE = 2.0  # of a line's height: a sentence that is broken goes on no lower
+_MAX_SAID = 100  # sentences: all that speaks of tax is held against each of them
 _SENTENCE_END = re.compile(r"(?<=[^\W\d_]{3}[.!?;])\s+(?=[^\Wa-zà-ž\d_])|(?<=[!?;])\s+")
 
 # A line that begins in the middle of a sentence, and one that ends there.
@@ -69,8 +70,10 @@ def says_that_no_tax_is_owed(page: Sequence[TextLine], gross: Decimal, nets: Seq
     """Whether the supplier says so, and nothing else on the page speaks of a tax or of another net amount."""
     if any(net != gross for net in nets if net):
         return False
-    said = [sentence for sentence in _list_sentences(page) if tax_labels.NO_TAX.search(sentence)]
-    return bool(said) and all(map(_is_said_of_this_invoice, said)) and not _speaks_of_tax(page, gross, said)
+    said = list(dict.fromkeys(filter(tax_labels.NO_TAX.search, _list_sentences(page))))
+    if not 0 < len(said) <= _MAX_SAID:
+        return False
+    return all(map(_is_said_of_this_invoice, said)) and not _speaks_of_tax(page, gross, said)
 
 
 def _is_said_of_this_invoice(sentence: str) -> bool:

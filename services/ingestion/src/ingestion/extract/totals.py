@@ -14,6 +14,7 @@ from ingestion.extract.labelled_amounts import list_labelled_amounts, list_label
 from ingestion.extract.no_tax import says_that_no_tax_is_owed
 from ingestion.extract.part_payments import drop_part_rows, find_parts_taken
 from ingestion.extract.payment_evidence import UNKNOWN_DAY, IssueDay
+from ingestion.extract.rival_totals import has_rival_totals
 from ingestion.extract.sum_rows import CENT, SumRow, list_sum_rows
 from ingestion.extract.unconfirmed_total import contains_tax, is_doubtful, list_deductions, may_lack_tax
 
@@ -25,7 +26,7 @@ class InvoiceTotals:
     """`gross` is net and tax, whatever is withheld of it, rounded or paid before; `due` is what is left to pay.
 
     `doubtful` is what the page calls its total though its own amounts speak against it: no total, but one that an XML
-    beside it has to know.
+    beside it has to know, and that a person is shown with the only net and tax that the page names beside it.
     """
 
     gross: Decimal | None = None
@@ -33,6 +34,8 @@ class InvoiceTotals:
     tax: Decimal | None = None
     due: Decimal | None = None
     doubtful: Decimal | None = None
+    doubtful_net: Decimal | None = None
+    doubtful_tax: Decimal | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +70,23 @@ def find_totals(page: Sequence[TextLine], currency: str | None = None, issued: I
     roundings = list_labelled_ends(own, change_labels.ROUNDING)
     confirmed = (found for found in _list_confirmed(own, candidates) if not _is_part(found, candidates.sure, roundings))
     totals = next(confirmed, None) or _find_unconfirmed(whole_page, candidates, has_parts=len(own) < len(whole_page))
+    if totals.gross is not None and has_rival_totals(whole_page, totals.gross):
+        return InvoiceTotals(doubtful=totals.gross, doubtful_net=totals.net, doubtful_tax=totals.tax)
     if totals.due is not None:
         return replace(totals, due=None) if may_plan_payments(whole_page, totals.due, issued) else totals
     due = choose_due(whole_page, candidates.due, totals.gross, issued)
     charges = list_labelled_ends(whole_page, change_labels.CHARGE)
     if totals.gross not in (None, due) and due is not None and due - totals.gross in charges:
-        return InvoiceTotals(due=due, doubtful=totals.gross)  # carriage that the total has not in it
-    return replace(totals, due=due)
+        # Carriage that the total has not in it.
+        return _add_doubtful_parts(InvoiceTotals(due=due, doubtful=totals.gross), candidates)
+    return replace(_add_doubtful_parts(totals, candidates), due=due)
+
+
+def _add_doubtful_parts(totals: InvoiceTotals, candidates: _Candidates) -> InvoiceTotals:
+    if totals.doubtful is None:
+        return totals
+    net, tax = _get_only_amount(candidates.nets), _get_only_amount(candidates.taxes)
+    return replace(totals, doubtful_net=net, doubtful_tax=tax)
 
 
 def _find_candidates(page: Sequence[TextLine]) -> _Candidates:

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from ingestion_site import SCHEMA, wait_for_blocked_statement
 
-from ingestion.adapters.document_events import PgEventLog
+from ingestion.adapters.document_events import _DELETE_OLD, PgEventLog
 from ingestion.ports.events import Channel, EventLogRange
 from mailroom_common.migrations import apply_migrations
 
@@ -162,6 +162,14 @@ async def test_old_events_are_deleted_and_the_head_says_up_to_where(pool: asyncp
     assert await events.read_range("acme") == EventLogRange(newest_seq=3, deleted_seq=2)
     assert await events.read_range("other") == EventLogRange(newest_seq=2, deleted_seq=2)
     assert [event.seq for event in await events.list_events("acme", after=0, limit=10)] == [3]
+
+
+async def test_old_events_are_looked_for_by_their_age_and_not_through_the_whole_log(pool: asyncpg.Pool) -> None:
+    async with pool.acquire() as conn, conn.transaction():
+        for other_way in ("seqscan", "bitmapscan", "sort"):
+            await conn.execute(f"set local enable_{other_way} = off")  # as with millions of events
+        plan = await conn.fetch(f"explain {_DELETE_OLD}", timedelta(days=30), 500)
+    assert "document_event_by_age" in "\n".join(row[0] for row in plan)
 
 
 async def test_long_events_are_read_a_few_at_a_time(pool: asyncpg.Pool) -> None:

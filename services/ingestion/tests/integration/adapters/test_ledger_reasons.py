@@ -89,6 +89,26 @@ async def test_a_cancellation_whose_trade_came_later_no_longer_says_that_it_was_
     assert not await reasons.recheck_some()
 
 
+async def test_a_cancellation_that_came_in_two_mailboxes_is_confirmed_once(site: Ingestion) -> None:
+    await finish(site, "former", outcome_of(NOTE))
+    taking = replace(NOTE, is_cancellation=True)
+    read = outcome_of(taking, status=ResultStatus.NEEDS_REVIEW)
+    first = await finish(site, "storno", read)
+    copies = [await finish(site, "storno", read, source=f"source-{number}") for number in (2, 3, 4)]
+    other = await finish(site, "storno", read, source="source-9", tenant="globex")
+    await site.decide_document(copies[2], ReviewAction.REJECT)
+    read_otherwise = replace(read, extraction={"trades": [replace(taking, quantity=Decimal(7)).to_json()]})
+    odd = await finish(site, "storno", read_otherwise, source="source-5")
+    await site.decide_document(first, ReviewAction.CONFIRM)
+    states = [(await site.document(one))["status"] for one in (first, *copies, other, odd)]
+    assert states == ["completed", "completed", "completed", "skipped", "needs_review", "needs_review"]
+    comments = await site.pool.fetch("select comment from ingestion.document_history where kind = 'confirmed'")
+    assert [row["comment"] for row in comments] == [None] + [f"(the same file as document {first})"] * 2
+    # It takes back one trade, as it did.
+    taken = await site.pool.fetch("select state from ingestion.trade where document_id = any($1)", [first, *copies[:2]])
+    assert {row["state"] for row in taken} == {"cancellation"}
+
+
 async def test_the_first_of_two_cancellations_of_a_trade_keeps_its_place_when_it_is_judged_again(
     site: Ingestion,
 ) -> None:

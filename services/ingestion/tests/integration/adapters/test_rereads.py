@@ -194,6 +194,20 @@ async def test_what_few_documents_match_is_looked_for_some_documents_at_a_time(
     assert await site.rereads.count_documents("acme", RereadFilter(), None) == 5
 
 
+async def test_those_of_a_doc_source_are_found_without_the_documents_of_all_others(
+    site: Ingestion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One mailbox of 100,000 has some documents of millions."""
+    monkeypatch.setattr(rereads, "_WINDOW", 2)
+    for number in range(4):
+        await finish_document(site, number=number)
+    await finish_document(site, number=4, source="source-2")
+    page = await site.rereads.request_page("acme", RereadFilter(doc_source_id="source-2"), "r1", after=-1, limit=2)
+    assert (page.matching, page.next_after) == (1, None)
+    assert await site.rereads.count_documents("acme", RereadFilter(doc_source_id="source-1"), None) == 4
+    assert await site.rereads.count_documents("other", RereadFilter(doc_source_id="source-1"), None) == 0
+
+
 @pytest.mark.parametrize(
     ("wanted", "matches"),
     [

@@ -141,6 +141,8 @@ def change_fields(**changed: Any) -> dict[str, Any]:
         {**EXTRACTION, "boxes": [["iban", 0, 40, 100, 50, 10.5]] * 401},
         {**EXTRACTION, "extraction": {**EXTRACTION["extraction"], "page_values": {"iban": 5}}},
         {**EXTRACTION, "extraction": {**EXTRACTION["extraction"], "page_values": {"other": "text"}}},
+        change_fields(page_totals={"iban": "text"}),
+        change_fields(page_totals={"total_gross": "much"}),
         {**EXTRACTION, "extraction": []},
         change_fields(surplus="text"),
         change_fields(supplier_name={}),

@@ -46,6 +46,7 @@ def test_a_line_is_an_order() -> None:
         ({"valid_until": "2026-03-31"}, None),
         ({"external_id": None}, "external_id"),
         ({"currency": "euro"}, "currency"),
+        ({"currency": "DEM"}, None),
     ],
 )
 def test_a_mistake_is_named_by_its_column(changed: dict[str, str | None], column: str | None) -> None:

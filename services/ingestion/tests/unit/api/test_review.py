@@ -30,8 +30,18 @@ def test_an_invoice_that_is_dated_over_a_year_ahead_is_refused() -> None:
         ({"currency": "eur"}, "currency"),
         ({"iban": "DE00370400440532013000"}, "check digits"),
         ({"iban": "hello"}, "check digits"),
+        ({"total_gross": "1.234"}, "total_gross: 1.234 has more decimals than money has"),
+        ({"total_net": "1.000"}, "as 1234.56"),
+        ({"amount_due": "12.5000", "currency": "KWD"}, "more decimals than money has"),
         ({"vat_id": "hello"}, "a VAT id or tax number is needed"),
         ({"vat_id": "hello123456"}, "a VAT id or tax number is needed"),
+        ({"vat_id": "hello 123456"}, "a VAT id or tax number is needed, alone"),
+        ({"vat_id": "army 123456"}, "a VAT id or tax number is needed"),
+        ({"vat_id": "best 1234567"}, "a VAT id or tax number is needed"),
+        ({"vat_id": "123456 hello"}, "a VAT id or tax number is needed"),
+        ({"vat_id": "ab 123456"}, "a VAT id or tax number is needed"),
+        ({"vat_id": "123456789012345678901"}, "a VAT id or tax number is needed"),
+        ({"vat_id": "VAT no. DE123456789"}, "a VAT id or tax number is needed, alone"),
         ({"vat_id": "DE"}, "a VAT id or tax number is needed"),
         ({"vat_id": "DE12345678"}, "VAT ids of DE have another form"),
         ({"vat_id": "nl 123456789"}, "VAT ids of NL have another form"),
@@ -61,11 +71,29 @@ def test_a_number_without_the_form_of_its_kind_is_refused_with_what_is_needed(
         "EL123456789",
         "XI 123456789",
         "PL 123-456-78-90",
+        "FRXX123456789",
+        "IE1A23456B",
+        "IE 1+23456B",
+        "NL123456789B01",
+        "CHE123456789",
+        "NIF 12345678Z",
+        "22AAAAA0000A1Z5",
+        "123456789 RT0001",
+        "AE 100123456700003",
+        "US 12-3456789",
+        "UA 123456789012",
+        "91350211M000100Y43",
     ],
 )
 def test_a_tax_id_is_taken_as_papers_print_it(tax_id: str) -> None:
     """Its check digit too: a paper may print one that was never right."""
     assert CorrectedFields.model_validate({"vat_id": tax_id}).to_json() == {"vat_id": tax_id}
+
+
+def test_an_amount_has_the_decimals_of_its_currency() -> None:
+    given = {"total_gross": "1.234", "currency": "KWD"}
+    assert CorrectedFields.model_validate(given).to_json() == given
+    assert CorrectedFields.model_validate({"total_gross": "1234.5"}).to_json() == {"total_gross": "1234.50"}
 
 
 def test_an_account_of_a_bank_that_a_list_lacks_is_taken_as_readers_take_it() -> None:

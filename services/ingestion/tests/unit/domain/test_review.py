@@ -9,7 +9,15 @@ from ingestion_fakes import build_trade
 from ingestion.domain.document import DocumentOutcome
 from ingestion.domain.invoice import Invoice
 from ingestion.domain.reasons import DocumentSkipReason, ReviewReason
-from ingestion.domain.review import Decision, HistoryKind, Review, ReviewAction, ReviewRefused, changes_nothing, decide
+from ingestion.domain.review import (
+    Decision,
+    HistoryKind,
+    Review,
+    ReviewAction,
+    ReviewRefused,
+    decide,
+    is_repeated_rejection,
+)
 from ingestion.domain.trade import Direction, Trade
 from mailroom_common.events import Profile, ResultStatus
 
@@ -128,6 +136,30 @@ def test_a_currency_that_was_replaced_before_the_issue_date_is_refused() -> None
     assert decide(old, DOUBTFUL, profile=Profile.INVOICE, read=FIELDS).outcome.extraction is not None
 
 
+ON_PAGE = {"total_gross": "125.00", "total_net": "100.00", "total_tax": "20.00"}
+NAMED = {**FIELDS, "total_gross": None, "total_net": None, "total_tax": None, "page_totals": ON_PAGE}
+
+
+def test_confirming_totals_that_do_not_add_up_makes_them_the_documents() -> None:
+    named = replace(DOUBTFUL, extraction=NAMED)
+    confirmed = decide(build_review(ReviewAction.CONFIRM), named, profile=Profile.INVOICE, read=NAMED).outcome
+    assert confirmed.extraction == {**FIELDS, **ON_PAGE}
+
+
+def test_correcting_another_field_leaves_the_totals_of_the_page_in_review() -> None:
+    named = replace(DOUBTFUL, extraction=NAMED)
+
+    def correct(**fields: Any) -> DocumentOutcome:
+        return decide(build_review(ReviewAction.CORRECT, **fields), named, profile=Profile.INVOICE, read=NAMED).outcome
+
+    corrected = correct(invoice_number="8")
+    assert corrected.reason is ReviewReason.TOTALS_DO_NOT_ADD_UP
+    assert (corrected.extraction or {})["page_totals"] == ON_PAGE
+    given = correct(total_gross="120.00")
+    assert (given.status, "page_totals" in (given.extraction or {})) == (ResultStatus.COMPLETED, False)
+    assert correct(total_gross=None, invoice_number="8").reason is ReviewReason.FIELDS_MISSING
+
+
 WHOLE = {**FIELDS, "total_gross": "119.00"}
 REJECTED = replace(
     DOUBTFUL, status=ResultStatus.SKIPPED, reason=DocumentSkipReason.REJECTED, extraction={**WHOLE, "iban": "DE1"}
@@ -149,9 +181,9 @@ def test_what_a_reader_doubted_of_the_account_is_doubted_when_a_rejected_documen
 
 def test_rejecting_what_is_rejected_changes_nothing_without_a_comment() -> None:
     again = build_review(ReviewAction.REJECT)
-    assert changes_nothing(again, REJECTED)
-    assert not changes_nothing(again, DOUBTFUL)
-    assert not changes_nothing(replace(again, comment="an advertisement"), REJECTED)
+    assert is_repeated_rejection(again, REJECTED)
+    assert not is_repeated_rejection(again, DOUBTFUL)
+    assert not is_repeated_rejection(replace(again, comment="an advertisement"), REJECTED)
 
 
 @pytest.mark.parametrize(
@@ -303,6 +335,10 @@ DAY = date(2026, 4, 1)
         ({"settlement_date": date(2026, 3, 31)}, "trades.1: the settlement_date 2026-03-31 is before the trade_date"),
         ({"settlement_date": date(2027, 4, 5)}, "over a year after it"),
         ({"trade_date": date(2026, 4, 4), "settlement_date": date(2026, 4, 3)}, "give the one that is wrong"),
+        ({"currency": "DEM"}, "trades.1: DEM was replaced by 2002, and the trade_date is 2026-04-01"),
+        ({"foreign_currency": "HRK"}, "trades.1: HRK was replaced by 2023"),
+        ({"trade_date": None, "settlement_date": DAY, "currency": "DEM"}, "and the settlement_date is 2026-04-01"),
+        ({"settled_amount": Decimal("1.234")}, "trades.1: the settled_amount 1.234 has more decimals than money has"),
         ({"wkn": "716460"}, "trades.1: the wkn 716460 is not that of the isin DE0008404005"),
     ],
 )
@@ -318,10 +354,17 @@ def test_what_excludes_each_other_is_refused_with_its_trade(given: dict[str, Any
         {"settlement_date": date(2026, 12, 1)},
         {"wkn": "840400"},
         {"isin": None, "wkn": "716460"},
+        {"trade_date": date(1999, 4, 1), "settlement_date": date(1999, 4, 6), "currency": "DEM"},
     ],
 )
 def test_days_and_numbers_that_go_together_are_taken(given: dict[str, Any]) -> None:
     assert correct_trades(build_trade(), build_trade(**given)).outcome.status is ResultStatus.COMPLETED
+
+
+def test_a_currency_that_a_reader_read_so_holds_up_no_correction_of_another_field() -> None:
+    odd = build_trade(currency="DEM")
+    note = replace(NOTE, extraction={"trades": [odd.to_json()]})
+    assert correct_trades(replace(odd, account="12 34"), current=note).outcome.status is ResultStatus.COMPLETED
 
 
 def test_days_that_a_reader_read_so_hold_up_no_correction_of_another_field() -> None:

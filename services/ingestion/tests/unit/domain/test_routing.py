@@ -44,6 +44,25 @@ def test_without_a_field_that_booking_needs_a_person_looks(missing: str) -> None
     assert outcome.extraction is not None
 
 
+PAGE_TOTALS = {"page_totals": {"total_gross": "125.00", "total_net": "100.00", "total_tax": "20.00"}}
+
+
+def test_a_total_that_the_page_speaks_against_is_for_a_person_with_a_reason_that_says_so() -> None:
+    outcome = route_extraction(extraction({"total_gross": None, **PAGE_TOTALS}))
+    assert (outcome.status, outcome.review_reason) == (ResultStatus.NEEDS_REVIEW, "totals_do_not_add_up")
+    assert (outcome.extraction or {})["page_totals"] == PAGE_TOTALS["page_totals"]
+
+
+@pytest.mark.parametrize("missing", [{"currency": None, **PAGE_TOTALS}, {"page_totals": {"total_tax": "20.00"}}])
+def test_what_is_missing_beside_the_total_goes_before_what_speaks_against_it(missing: dict[str, Any]) -> None:
+    assert route_extraction(extraction({"total_gross": None, **missing})).review_reason == "fields_missing"
+
+
+def test_what_the_page_speaks_against_goes_once_another_reader_is_sure_of_the_total() -> None:
+    outcome = route_extraction(extraction(PAGE_TOTALS))
+    assert (outcome.status, outcome.extraction) == (ResultStatus.COMPLETED, FIELDS)
+
+
 @pytest.mark.parametrize("name", ["-", "***", "\u200b"])
 def test_a_supplier_whose_name_has_no_letter_is_missing(name: str) -> None:
     """Its account would be compared with nobody's."""

@@ -47,6 +47,12 @@ def test_values_are_found_as_they_are_written() -> None:
     assert places({"due_date": "2026-04-30"}, "Zahlbar bis  30.04.2026") == [("due_date", "Zahlbar bis 30.04.2026")]
 
 
+def test_totals_that_the_page_speaks_against_have_their_places_too() -> None:
+    transcript = Transcript.from_rows(PAGE.replace("84.00", "85.00").splitlines())
+    answer: Any = evidence_boxes.extract_invoice(BytesIO(orjson.dumps(transcript.to_json())), {})
+    assert "total_gross" in {box[0] for box in answer["boxes"]}
+
+
 def test_what_is_written_with_wide_gaps_has_one_box_over_its_cells() -> None:
     groups = ["IBAN", "DE88", "2008", "0000", "0970", "3757", "00"]
     cells = tuple(TextCell(text, 40 + 50 * number, 70 + 50 * number) for number, text in enumerate(groups))

@@ -45,6 +45,15 @@ def classified(transcript: Transcript) -> Any:
     return rule_based.classify_document(given(transcript), {})
 
 
+def test_totals_that_do_not_add_up_are_shown_with_low_confidence_and_are_none() -> None:
+    answer = extracted(page(INVOICE.replace("£84.00", "£85.00")))
+    fields = answer["extraction"]
+    assert fields["page_totals"] == {"total_gross": "85.00", "total_net": "70.00", "total_tax": "14.00"}
+    assert (fields["total_gross"], fields["total_net"], fields["total_tax"]) == (None, None, None)
+    assert answer["confidence"] <= 0.4
+    assert "page_totals" not in extracted(page(INVOICE))["extraction"]
+
+
 def test_an_e_invoice_is_what_its_xml_says() -> None:
     transcript = with_xml(CII(type_code="381"), "Gutschrift Nr. RE-1\nMuster GmbH")
     assert classified(transcript) == {"document_type": "credit_note", "confidence": 1.0}

@@ -4,7 +4,9 @@ from unittest.mock import patch
 import pytest
 
 from ingestion.domain.transcript import Transcript
+from ingestion.extract.amount_due import choose_due
 from ingestion.extract.totals import InvoiceTotals, _add_sums_of_pairs, _list_amounts_with_rates, find_totals
+from ingestion.extract.unconfirmed_total import list_deductions
 
 
 def read(text: str) -> InvoiceTotals:
@@ -336,7 +338,7 @@ def test_words_about_no_tax_say_nothing_where_the_page_denies_them(rows: tuple[s
 
 def test_an_amount_of_tax_denies_words_about_no_tax_and_leaves_the_total_doubtful() -> None:
     found = read("Total   280.00\nMoms   56,00\nI am not registered for VAT.")
-    assert found == InvoiceTotals(doubtful=Decimal(280))
+    assert found == InvoiceTotals(doubtful=Decimal(280), doubtful_tax=Decimal(56))
 
 
 @pytest.mark.parametrize(
@@ -465,6 +467,22 @@ def test_what_may_be_the_sum_of_more_or_without_tax_is_no_total_by_its_name_alon
 @pytest.mark.parametrize("name", ["Montant total", "Montant total €", "Montant total TTC"])
 def test_a_total_may_be_followed_by_its_currency_or_tax(name: str) -> None:
     assert read(f"{name}   5 000,00").gross == Decimal(5000)
+
+
+def test_words_about_no_tax_are_held_against_what_speaks_of_tax_up_to_a_bounded_number_of_sentences() -> None:
+    """Of a page that says nothing else each would be held against each."""
+    sentences = [f"Lieferung {number} Reverse charge" for number in range(101)]
+    assert read("\n".join(["Total   280.00", *sentences[:100]])) == totals("280.00", "280.00", "0.00")
+    assert read("\n".join(["Total   280.00", *sentences])).tax is None
+    assert read("\n".join(["Total   280.00", *sentences[:1] * 200])) == totals("280.00", "280.00", "0.00")
+
+
+def test_each_row_is_read_once_for_what_it_takes_off() -> None:
+    rows = [f"Voucher {number}   -{number}.10" for number in range(1, 60)]
+    page = Transcript.from_rows(["Total   1 200.00", *rows, "Amount due   1 000.00"]).lines
+    with patch("ingestion.extract.amount_due.list_deductions", wraps=list_deductions) as listed:
+        choose_due(page, [Decimal(1000)], Decimal(1200))
+    assert listed.call_count == len(page) + 1
 
 
 def test_many_amounts_that_are_called_due_are_looked_at_in_a_bounded_number() -> None:

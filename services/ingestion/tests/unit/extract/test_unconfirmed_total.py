@@ -28,6 +28,12 @@ def test_what_an_unknown_word_takes_off_leaves_no_total(row: str) -> None:
     assert (found.gross, found.doubtful) == (None, Decimal("1130.50"))
 
 
+def test_the_only_net_and_tax_of_a_page_are_shown_beside_a_total_that_they_do_not_make() -> None:
+    found = read("Netto   100,00", "MwSt 20 %   20,00", "Gesamtbetrag   125,00")
+    assert (found.gross, found.net, found.tax) == (None, None, None)
+    assert (found.doubtful, found.doubtful_net, found.doubtful_tax) == (Decimal(125), Decimal(100), Decimal(20))
+
+
 @pytest.mark.parametrize("end", ["1.130,50", "1.249,50"])
 def test_a_total_that_its_own_net_and_tax_do_not_make_is_none(end: str) -> None:
     difference = "-59,50" if end < "1.2" else "59,50"

@@ -49,6 +49,9 @@ join subscription_manager.doc_source_email e on e.doc_source_id = d.id
 left join subscription_manager.subscription_state s on s.doc_source_id = d.id
 """
 
+# Letters of ASCII alone, whatever the database's locale: that of Turkish has `i` for no `I`. As the index has it.
+_IS_ADDRESS = 'lower(e.address collate "C") = lower({}::text collate "C")'
+
 # A statement of its own: one that waits for a row's lock reads that row anew and what it joins as it was before.
 _LOCK_ROW = "select from subscription_manager.doc_source where id = $1 for update"
 
@@ -163,17 +166,19 @@ class PgConnectionStore:
             return await _read_connection(conn, doc_source_id, tenant_id, for_update=False)
 
     async def list_connections(
-        self, tenant_id: str, *, after: tuple[datetime, str] | None, limit: int
+        self, tenant_id: str, *, address: str | None = None, after: tuple[datetime, str] | None, limit: int
     ) -> Sequence[Connection]:
+        by_address = "" if address is None else f"and {_IS_ADDRESS.format('$5')} "
         async with acquire_session(self._pool) as conn:
             rows = await conn.fetch(
-                f"{_SELECT} where d.tenant_id = $1 and d.state <> 'deleted' "  # a constant
+                f"{_SELECT} where d.tenant_id = $1 and d.state <> 'deleted' {by_address}"  # constants
                 "and ($2::timestamptz is null or (d.created_at, d.id) > ($2, $3::uuid)) "
                 "order by d.created_at, d.id limit $4",
                 tenant_id,
                 after[0] if after else None,
                 after[1] if after else None,
                 limit,
+                *([] if address is None else [address]),
             )
         return [parse_connection(row) for row in rows]
 
@@ -227,7 +232,7 @@ class PgConnectionStore:
             rows = await conn.fetch(
                 f"{_SELECT} where d.provider = $1 and d.id <> $2 and d.provider_ended_at is null "  # a constant
                 "and d.state in ('active', 'paused', 'deleting') "
-                "and (lower(e.address) = lower($3) or d.provider_user_id = $4)",
+                f"and ({_IS_ADDRESS.format('$3')} or d.provider_user_id = $4)",
                 connection.provider,
                 connection.id,
                 connection.address,

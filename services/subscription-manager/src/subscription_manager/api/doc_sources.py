@@ -245,11 +245,16 @@ def _add_read_routes(routes: APIRouter, handlers: DocSourceHandlers, keys: APIKe
 
     @routes.get("", summary="The doc sources of the tenant, oldest first")
     async def list_doc_sources(
-        caller: viewer, limit: Annotated[int, Query(ge=1, le=200)] = 50, cursor: str | None = None
+        caller: viewer,
+        address: Annotated[EmailAddress | None, Query(description="Only of this mailbox, in any case.")] = None,
+        limit: Annotated[int, Query(ge=1, le=200)] = 50,
+        cursor: str | None = None,
     ) -> ListPage[DocSourceView]:
         after = None if cursor is None else _decode_cursor(cursor)
         # One more than asked for tells whether there is a next page.
-        connections = await handlers.connections.list_connections(caller.tenant_id, after=after, limit=limit + 1)
+        connections = await handlers.connections.list_connections(
+            caller.tenant_id, address=address, after=after, limit=limit + 1
+        )
         page, has_more = connections[:limit], len(connections) > limit
         return ListPage(
             items=[DocSourceView.from_connection(connection) for connection in page],

@@ -149,6 +149,18 @@ async def test_list_shows_the_tenants_own(api: API) -> None:
     assert [one["id"] for one in theirs.json()["items"]] == [THEIRS.id]
 
 
+async def test_list_of_an_address_has_the_tenants_mailboxes_of_it_alone(api: API) -> None:
+    api.connections.rows[OURS.id] = replace(OURS, address="AP@contoso.example")
+    api.connections.rows[THEIRS.id] = replace(THEIRS, address="ap@contoso.example")
+    listed = [
+        await api.call_api("GET", "/doc-sources", params={"address": address})
+        for address in ("ap@Contoso.example", "nobody@contoso.example", "contoso")
+    ]
+    assert [one["id"] for one in listed[0].json()["items"]] == [OURS.id]
+    assert listed[1].json() == {"items": [], "next_cursor": None}
+    assert listed[2].status_code == 422
+
+
 async def test_list_goes_on_from_its_cursor_without_gap_or_repeat(api: API) -> None:
     for number in range(7):
         made = make_connection(id=f"{number}" * 8 + "-1111-4111-8111-111111111111", provider_user_id=f"u{number}")

@@ -6,6 +6,8 @@ from datetime import datetime
 import asyncpg
 
 from mailroom_common.events import DocSource, DocSourceState, Profile
+from mailroom_common.logs import get_logger
+from mailroom_common.metrics import SYNC_PARTS_NOT_TAKEN
 from mailroom_common.outbox import Outbox
 from mailroom_common.postgres import DatabaseSession, open_transaction
 from mailroom_common.topics import ATTACHMENTS, ATTACHMENTS_BACKFILL, MAIL_EVENTS
@@ -22,8 +24,11 @@ from sync_engine.adapters.parked_items import park_messages, resolve_items
 from sync_engine.adapters.recorded_mail_events import record_mail_events
 from sync_engine.adapters.uploads import delete_upload_records
 from sync_engine.domain.mail_events import map_attachment_event
-from sync_engine.domain.message_records import CommittedPage, PageUpdate, ProcessedMessage
+from sync_engine.domain.message_outcome import NOT_TAKEN
+from sync_engine.domain.message_records import CommittedPage, PageUpdate, ProcessedMessage, SkippedPart
 from sync_engine.domain.run_outcomes import SourceNotActive
+
+log = get_logger()
 
 
 class PgPages:
@@ -59,6 +64,7 @@ class PgPages:
                     "where doc_source_id = $1",
                     source.doc_source_id,
                 )
+        _report_not_taken(source, [*written, *retried])
         return CommittedPage(new_ids, sum(len(message.stored_parts) for message in (*written, *retried)))
 
     async def _append_events(
@@ -80,6 +86,22 @@ class PgPages:
             await self._outbox.append_record(
                 conn, MAIL_EVENTS, source.doc_source_id, mail_event, aggregate=source.doc_source_id
             )
+
+
+def _report_not_taken(source: DocSource, messages: Sequence[ProcessedMessage]) -> None:
+    """No document tells of such a part."""
+    for message in messages:
+        for part in message.parts:
+            if isinstance(part, SkippedPart) and part.skip_reason in NOT_TAKEN:
+                SYNC_PARTS_NOT_TAKEN.labels(part.skip_reason).inc()
+                # It may be an invoice: somebody has to fetch it from the mailbox, or ask for a smaller one.
+                log.warning(
+                    "part_not_taken",
+                    doc_source_id=source.doc_source_id,
+                    message_id=message.message_id,
+                    part_path=part.part_path,
+                    reason=part.skip_reason,
+                )
 
 
 async def _lock_source(conn: DatabaseSession, source: DocSource, update: PageUpdate) -> None:

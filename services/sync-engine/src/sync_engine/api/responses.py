@@ -33,6 +33,7 @@ _MESSAGE: JsonDict = {
     "state": "closed",
     "outcome": "not_filed",
     "reason": "not_a_document",
+    "part_reasons": [{"part_path": "1", "filename": "terms.docx", "reason": "not_a_document"}],
     "skip_reason": None,
     "parked_reason": None,
     "folder": "Inbox",
@@ -101,6 +102,12 @@ class PartResponse(APIResponse):
     result_reason: str | None
 
 
+class PartReasonResponse(APIResponse):
+    part_path: str
+    filename: str | None
+    reason: str
+
+
 class MessageResponse(APIResponse):
     """`closed` is a state and says that nothing more is awaited; whether it was filed is the `outcome`."""
 
@@ -114,6 +121,9 @@ class MessageResponse(APIResponse):
     outcome: MessageOutcome
     reason: str | None = Field(
         description="Why nothing was filed, or why a person is needed; explained in the reference."
+    )
+    part_reasons: list[PartReasonResponse] = Field(
+        description="The reasons that are about a part, each with its part; none of a mail that was rejected whole."
     )
     skip_reason: str | None
     parked_reason: str | None

@@ -2,6 +2,7 @@
 
 import base64
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Annotated, Any, Literal, Protocol, TypeVar
 from uuid import UUID
 
@@ -19,7 +20,7 @@ from sync_engine.api.responses import (
     SyncRunResponse,
     SyncStateResponse,
 )
-from sync_engine.domain.message_outcome import PartResult, judge_outcome
+from sync_engine.domain.message_outcome import PartResult, judge_message
 from sync_engine.domain.message_records import MessageState
 
 # The largest bigint of Postgres.
@@ -166,10 +167,12 @@ def _add_parked_routes(
 def _judge_message(row: dict[str, object]) -> dict[str, object]:
     """The row with its outcome."""
     parts: Any = row["parts"]  # Any: rows of `message_part`, as the query names their columns
-    outcome, reason = judge_outcome(
+    judged = judge_message(
         MessageState(str(row["state"])),
         [
             PartResult(
+                part_path=part["part_path"],
+                filename=part["filename"],
                 skip_reason=part["skip_reason"],
                 result_status=part["result_status"],
                 result_reason=part["result_reason"],
@@ -181,7 +184,8 @@ def _judge_message(row: dict[str, object]) -> dict[str, object]:
         skip_reason=_text_or_none(row["skip_reason"]),
         parked_reason=_text_or_none(row["parked_reason"]),
     )
-    return {**row, "outcome": outcome, "reason": reason}
+    named = [asdict(one) for one in judged.part_reasons]
+    return {**row, "outcome": judged.outcome, "reason": judged.reason, "part_reasons": named}
 
 
 def _text_or_none(value: object) -> str | None:

@@ -86,7 +86,8 @@ def skip_reason_by_name(part: Part) -> SkipReason | None:
         return _picture_skip_reason(part, frozenset())
     # Providers count the stored form, which is a little more than the bytes: near the limit only counting tells.
     if part.size_bytes is not None and part.size_bytes > find_size_limit(part) * 21 // 20:
-        return SkipReason.TOO_LARGE
+        # A film is none of the documents that somebody may miss.
+        return skip_reason_by_declaration(part) or SkipReason.TOO_LARGE
     return None
 
 

@@ -157,6 +157,8 @@ async def test_one_message_says_why_it_was_not_filed(bench: Bench, client: httpx
     body = answer.json()
     assert (body["state"], body["outcome"], body["reason"]) == ("closed", "not_filed", "inline_picture")
     assert len(body["parts"]) == 2
+    named = [(one["part_path"], one["filename"], one["reason"]) for one in body["part_reasons"]]
+    assert named == [(part["part_path"], part["filename"], "inline_picture") for part in body["parts"]]
     assert (await client.get("/messages/logo-only", headers=key("t2"))).status_code == 404
 
 

@@ -1,17 +1,19 @@
 import pytest
 
-from sync_engine.domain.message_outcome import MessageOutcome, PartResult, judge_outcome
+from sync_engine.domain.message_outcome import MessageOutcome, PartReason, PartResult, judge_message
 from sync_engine.domain.message_records import MessageState
 
 FILED = PartResult(result_status="completed")
 REPEAT = PartResult(result_status="completed", is_duplicate=True)
-LOGO = PartResult(skip_reason="inline_picture")
+LOGO = PartResult("2", "logo.png", skip_reason="inline_picture")
+SCAN = PartResult("3", "scan.pdf", skip_reason="too_large")
 
 
 def judge(
     *parts: PartResult, state: MessageState = MessageState.CLOSED, skip: str | None = None, parked: str | None = None
 ) -> tuple[MessageOutcome, str | None]:
-    return judge_outcome(state, parts, skip_reason=skip, parked_reason=parked)
+    judged = judge_message(state, parts, skip_reason=skip, parked_reason=parked)
+    return judged.outcome, judged.reason
 
 
 @pytest.mark.parametrize(
@@ -36,6 +38,14 @@ def judge(
             "not_an_invoice, inline_picture",
         ),
         ((LOGO, LOGO), MessageOutcome.NOT_FILED, "inline_picture"),
+        ((FILED, SCAN), MessageOutcome.NEEDS_REVIEW, "too_large"),
+        ((REPEAT, SCAN), MessageOutcome.NEEDS_REVIEW, "too_large"),
+        ((LOGO, SCAN), MessageOutcome.NEEDS_REVIEW, "too_large"),
+        (
+            (PartResult(result_status="needs_review", result_reason="fields_missing"), SCAN),
+            MessageOutcome.NEEDS_REVIEW,
+            "fields_missing, too_large",
+        ),
     ],
 )
 def test_closed_message_is_judged_by_its_parts(
@@ -49,6 +59,22 @@ def test_rejected_mail_has_the_reason_of_the_mail() -> None:
         MessageOutcome.NOT_FILED,
         "newsletter",
     )
+
+
+def test_each_reason_names_its_part() -> None:
+    skipped = PartResult("1", "order.pdf", result_status="skipped", result_reason="not_an_invoice")
+    judged = judge_message(MessageState.CLOSED, [skipped, LOGO], skip_reason=None, parked_reason=None)
+    assert judged.part_reasons == (
+        PartReason("1", "order.pdf", "not_an_invoice"),
+        PartReason("2", "logo.png", "inline_picture"),
+    )
+    filed = PartResult("1", "invoice.pdf", result_status="completed")
+    judged = judge_message(MessageState.CLOSED, [filed, LOGO, SCAN], skip_reason=None, parked_reason=None)
+    assert judged.part_reasons == (PartReason("3", "scan.pdf", "too_large"),)
+
+
+def test_a_part_that_was_too_large_makes_no_case_of_a_mail_that_was_rejected() -> None:
+    assert judge(SCAN, skip="newsletter") == (MessageOutcome.NOT_FILED, "newsletter")
 
 
 def test_message_that_made_no_document_always_has_a_reason() -> None:

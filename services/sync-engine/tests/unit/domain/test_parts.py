@@ -224,6 +224,11 @@ def test_what_is_clearly_too_large_is_not_even_opened() -> None:
     )
 
 
+def test_a_large_film_is_no_document_rather_than_one_that_somebody_misses() -> None:
+    film = part("film.mp4", "video/mp4", size_bytes=4 * MAX_PART_BYTES)
+    assert skip_reason_by_name(film) is SkipReason.NOT_A_DOCUMENT
+
+
 def test_near_the_limit_only_counting_tells() -> None:
     assert skip_reason_by_name(part("big.pdf", "application/pdf", size_bytes=MAX_PART_BYTES + 1)) is None
 

@@ -12,7 +12,8 @@ from ingestion.domain.transcript import TextLine
 from ingestion.extract import values
 from ingestion.extract.american_address import has_american_address
 from ingestion.extract.date_order import may_write_day_first
-from ingestion.extract.other_dollars import GLUED_DOLLAR, names_other_dollar
+from ingestion.extract.other_dollars import may_be_other_dollar, names_american_dollar, names_other_dollar
+from ingestion.extract.trades.american_broker import is_american_broker
 from ingestion.extract.trades.lines import read_lines
 from ingestion.extract.trades.side_and_dates import find_trade_date, list_settlement_dates
 
@@ -45,13 +46,15 @@ _SATURDAY = 5
 
 def determine_day_first(page: Sequence[TextLine]) -> bool | None:
     """None: nothing tells it, or one sign speaks against another."""
-    is_american = has_american_address(line.text for line in page)
+    is_american = is_american_broker(page)
     said = set(_list_said_orders(page)) or {*_list_orders_by_week(page), *_list_orders_by_words(page)}
     text = "\n".join(line.text for line in page).lower()
     says_day_first = _DAY_FIRST_LANGUAGE.search(text) or _DAY_FIRST_COUNTRY.search(text)
     if said:
         order = said.pop()
-        is_against = is_american if order else says_day_first and not is_american
+        # A client's address there speaks against the day first already.
+        has_address = has_american_address(line.text for line in page)
+        is_against = has_address if order else says_day_first and not is_american
         return None if said or is_against else order
     if _DAY_FIRST_LANGUAGE.search(text):
         return True
@@ -65,21 +68,16 @@ def determine_day_first(page: Sequence[TextLine]) -> bool | None:
     return True if _DAY_FIRST_COUNTRY.search(text) else None
 
 
-def may_be_other_dollar(page: Sequence[TextLine]) -> bool:
+def may_be_dollar_of_other_country(page: Sequence[TextLine]) -> bool:
     """Whether `$` may be that of another country than the United States: unless an American broker writes it, or all
     securities are American and the note names no other country that has dollars or pesos."""
-    if any(GLUED_DOLLAR.search(line.text) for line in page):
-        return True
     countries = {match[1] for line in page for match in _ISIN.finditer(line.text)}
-    names_other = any(names_other_dollar(line.text) for line in page)
-    if has_american_address(line.text for line in page):
-        return bool(countries & _OWN_DOLLARS)
-    if names_other or countries & _OWN_DOLLARS:
+    is_american = is_american_broker(page)
+    if may_be_other_dollar(page, is_american=is_american, securities=countries):
         return True
-    return countries != {"US"} and set(_list_said_orders(page)) != {False}  # `02/28/2025` is written in America
-
-
-_OWN_DOLLARS = frozenset({"AR", "AU", "CA", "CL", "CO", "HK", "MX", "NZ", "SG", "TW"})
+    is_named = is_american or names_american_dollar(page)
+    # `02/28/2025` is written in America.
+    return not is_named and countries != {"US"} and set(_list_said_orders(page)) != {False}
 
 
 def _list_said_orders(page: Sequence[TextLine]) -> Iterator[bool]:

@@ -24,10 +24,9 @@ from ingestion.extract.document_kind import (
 )
 from ingestion.extract.layout_rules import cut_lines
 from ingestion.extract.ocr_certainty import find_uncertain_trade_values, was_read_by_ocr
-from ingestion.extract.other_dollars import NAMES_AMERICAN_DOLLAR
 from ingestion.extract.trades import labels
 from ingestion.extract.trades.columns import Columns, find_columns
-from ingestion.extract.trades.day_order import determine_day_first, may_be_other_dollar
+from ingestion.extract.trades.day_order import determine_day_first, may_be_dollar_of_other_country
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import MAX_LINES, ReadLine, read_lines
 from ingestion.extract.trades.no_trade import (
@@ -148,7 +147,7 @@ def _read_lines(page: Sequence[TextLine], lines: Sequence[ReadLine], *, is_cut: 
             return NoteReading(document_type, (), has_trades=False, doubts=())
         document_type, readings = CONTRACT_NOTE, [inside]
     dollar = _find_dollar(lines)
-    is_open = may_be_other_dollar(page) and not any(NAMES_AMERICAN_DOLLAR.search(line.text) for line in page)
+    is_open = may_be_dollar_of_other_country(page)
     isins = list_isins(lines)
     readings = [_name_dollar(_name_security(reading, isins), dollar, is_open=is_open) for reading in readings]
     is_statement = document_type == ACTIVITY_STATEMENT

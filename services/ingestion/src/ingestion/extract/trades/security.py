@@ -145,7 +145,7 @@ _PAIR = re.compile(r"\b[A-Z]{2}[A-Z0-9]{9}\d\s?/\s?((?=[A-Z]*\d)[A-Z0-9]{6})(?!\
 
 _REFERENCE = re.compile(r"(?:[A-Z]{1,3}\s)?(?=[\w./-]*\d)(?:[\w./-]{3,40}|\d\d(?= \d))")
 # `Y 1044.8810.2100`, `YP/ 0099214`: letters of the bank in front of it.
-_ACCOUNT = re.compile(r"(?:(?!NR|NO|ID|N )[A-Z]{1,2}/? )?(?=[\w./-]*\d)[\w./-]{2,40}")
+_ACCOUNT = re.compile(r"(?:(?!NR|NO|ID|N )[A-Z]{1,2}/? )?(?=[\w./-]{0,39}\d)[\w./-]{2,40}")
 _BEFORE_NUMBER = re.compile(r"[ \t:#.()]*(?:n(?:\.?[°º]|\.?o|r|um|\.)\.?:?[ \t]+)?", re.IGNORECASE)
 
 

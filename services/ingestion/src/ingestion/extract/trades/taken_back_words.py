@@ -134,7 +134,7 @@ _NO_ARTICLE = re.compile(
     r"ers[äa]tter|erstatter|zast[ęe]puje|r[äa]ttar|retter|koryguje|nahrazuje|opravuje", re.IGNORECASE
 )
 _OWN_NUMBER = re.compile(rf"^\W*{NOTE}s?[-\s]{{0,2}}{NUMBER_WORD}\b", re.IGNORECASE)
-_NAMES_NOTE = re.compile(rf"\b(?:{CANCELS}|{IN_PLACE_OF})\b.*\b{NOTE}\b", re.IGNORECASE)
+_NAMES_NOTE = re.compile(rf"\b(?:{CANCELS}|{IN_PLACE_OF})\b.{{0,200}}\b{NOTE}\b", re.IGNORECASE)
 SENTENCE_END = re.compile(r"[.;:!?](?=\s)")
 
 CORRECTED = re.compile(rf"\b{_CORRECTED}\b", re.IGNORECASE)

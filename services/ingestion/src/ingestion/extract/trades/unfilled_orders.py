@@ -43,7 +43,7 @@ _NOT_SO = match_any(
 )
 _INSTEAD = match_any(
     r"\b(?:instead|sondern|ersetzt|ersatz|vorherige\w?|remplac\w+|pr[ée]c[ée]dent\w?|sino|bens[ìi]|utan|lecz|n[ýy]br[žz]|replaced|previous|earlier|original|urspr[üu]nglich\w*)\b"
-    r"|\bour\s+own\s+account\b|\bsoft\s+commission|\bcontrepartie\b|/\s*filled\b|\b\d[\d.,]*\s+in\s+total\b|\b0\s+today\b"
+    r"|\bour\s+own\s+account\b|\bsoft\s+commission|\bcontrepartie\b|/\s*filled\b|\b\d[\d.,]{0,20}\s+in\s+total\b|\b0\s+today\b"
 )
 
 

@@ -11,8 +11,16 @@ ON_ONE_DAY = (
 @pytest.mark.parametrize(
     ("line", "trade_date"),
     [
-        ("Boston, MA 02110", "2026-02-09"),
-        ("12 Bay Street, Los Angeles, California 90026-1234, USA", "2026-02-09"),
+        ("Boston, MA 02110", None),  # of a client, whom the window of a letter shows
+        ("Boston, MA 02110\nMember FINRA/SIPC", "2026-02-09"),
+        ("12 Bay Street, Los Angeles, California 90026-1234, USA\nMember SIPC", "2026-02-09"),
+        ("Muster Brokerage\n12 Bay Street\nBoston, MA 02110", "2026-02-09"),
+        ("Muster Brokerage\nAnna Muster\n12 Bay Street\nBoston, MA 02110", None),
+        ("Client: Anna Muster\n12 Bay Street\nBoston, MA 02110\nMember FINRA/SIPC", None),
+        ("Boston, MA 02110\nExecuted through Harbour LLC, member FINRA/SIPC", None),
+        ("Muster Brokers LLP, Leeds LS1 4DE\nBoston, MA 02110\nMember FINRA/SIPC", None),
+        ("desk@muster.ca\nBoston, MA 02110\nMember FINRA/SIPC", None),
+        ("Tel. +44 20 7946 0000\nBoston, MA 02110\nMember FINRA/SIPC", None),
         ("LOS ANGELES CA 90026\nMember SIPC.", "2026-02-09"),
         ("LOS ANGELES CA 90026", None),
         ("Client ID 83213", None),
@@ -110,12 +118,14 @@ def test_a_canadian_statement_that_writes_months_in_words_lists_no_trade_after_i
     ("line", "currency"),
     [
         ("", None),
-        ("Boston, MA 02110", "USD"),
+        ("Boston, MA 02110", None),
+        ("Boston, MA 02110\nMember FINRA/SIPC", "USD"),
         ("Sydney NSW 2000, Australia", None),
         ("Hong Kong", None),
         ("Sydney. All amounts in US$", "USD"),
         ("Sydney. All amounts in AUD", "AUD"),
-        ("Boston, MA 02110\nTraded in Hong Kong", "USD"),
+        ("Boston, MA 02110\nMember FINRA/SIPC\nTraded in Hong Kong", "USD"),
+        ("Boston, MA 02110\nTraded in Hong Kong", None),
     ],
 )
 def test_a_dollar_of_a_country_that_has_its_own_is_not_certainly_that_of_america(
@@ -124,7 +134,18 @@ def test_a_dollar_of_a_country_that_has_its_own_is_not_certainly_that_of_america
     assert read_only(f"{ENGLISH.replace('€', '$')}\n{line}").get("currency") == currency
 
 
-@pytest.mark.parametrize(("line", "currency"), [("", "USD"), ("Toronto", None), ("Printed 20/01/2026", None)])
+@pytest.mark.parametrize(
+    ("line", "currency"),
+    [
+        ("", "USD"),
+        ("Toronto", None),
+        ("Kelowna, BC V1Y 2A3", None),
+        ("www.muster.com.au", None),
+        ("muster.nz", None),
+        ("Client: Anna Muster\nBoston, MA 02110\nToronto", None),
+        ("Printed 20/01/2026", None),
+    ],
+)
 def test_a_dollar_beside_a_date_as_only_america_writes_it_is_its_own(line: str, currency: str | None) -> None:
     text = ENGLISH.replace("€", "$").replace("19/01/2026", "01/19/2026")
     assert read_only(f"{text}\n{line}").get("currency") == currency

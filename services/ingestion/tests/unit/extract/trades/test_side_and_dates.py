@@ -268,7 +268,7 @@ def test_a_day_of_trade_written_close_to_the_word_before_it_may_be_meant(day: st
 
 
 def test_a_settlement_on_the_same_day_of_another_month_leaves_the_day_of_the_trade_uncertain() -> None:
-    note = ENGLISH.replace("€", "$").replace("15 Jan 2026 08:13:35", "02/09/2026") + "Boston, MA 02110"
+    note = ENGLISH.replace("€", "$").replace("15 Jan 2026 08:13:35", "02/09/2026") + "Boston, MA 02110\nMember SIPC"
     for settled, is_certain in (("02/10/2026", True), ("03/09/2026", False), ("04/09/2026", False)):
         (found,) = read(note.replace("19/01/2026", settled)).trades
         assert found.is_date_certain is is_certain
