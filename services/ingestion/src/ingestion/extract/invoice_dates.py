@@ -197,7 +197,7 @@ def _blank_term(cell: TextCell) -> TextCell:
 def _read_issue_date(text: str, day_first: bool | None) -> date | None:
     """`Pagamento a 30 giorni data fattura (scadenza 09/12/2026)`: what is called due is no day of issue."""
     match = values.DATES.search(text)
-    if match is None or labels.DUE_DATE.search(text[: match.start()]):
+    if match is None or labels.DUE_DATE.search(text[: match.start()]) or _begins_with_period(text):
         return None
     return _find_first_date(text, day_first)
 
@@ -228,6 +228,12 @@ _TOWN_BEFORE_DATE = re.compile(
 )
 
 
+# `Monday, the 3rd` with its month: no other word stands beside a date that is alone.
+_NOTHING_ELSE = re.compile(
+    r"[\W_]*(?:[^\W\d_]{3,14},[\W_]*)?(?:(?:den|le|the|li|lì|dnia|dne|am|vom|em|el|il|on|of)\b[\W_]*)*", re.IGNORECASE
+)
+
+
 def _find_lone_date(page: Sequence[TextLine], day_first: bool | None) -> date | None:
     """A date that stands alone near the top, when it is the only one that does; a town before it may be lower."""
     near = limit_to_head(page)
@@ -237,9 +243,8 @@ def _find_lone_date(page: Sequence[TextLine], day_first: bool | None) -> date | 
         for line in (*near, *lower)
         # What has words to its left is the date of those, and what has an amount to its right that of a position.
         for cell in line.cells[: 0 if any(_is_amount(other.text) for other in line.cells[1:]) else 1]
-        if len(alone := _TOWN_BEFORE_DATE.sub("", cell.text)) <= 20
-        # `4500781 / 02.03.2026` is the day of what has that number, `Scadenza: 03/12/2026` that of what it says.
-        and not any(letter.isdigit() or letter == ":" for letter in values.mask_dates(alone))
+        # `4500781 / 02.03.2026` is the day of what has that number, `Due 03/12/2026` that of what it says.
+        if _NOTHING_ELSE.fullmatch(values.mask_dates(_TOWN_BEFORE_DATE.sub("", cell.text)))
         and (found := _find_first_date(cell.text, day_first))
         and len(values.find_dates(cell.text)) == 1
     ]

@@ -365,6 +365,12 @@ def test_of_a_day_in_brackets_and_another_one_nobody_can_tell_which_is_the_invoi
     "other",
     [
         "Permit issue date: 14 October 2026",
+        "Permit 447 issue date: 14 October 2026",
+        "Lieferschein 88213, Belegdatum 14.10.2026",
+        "Invoice date (deposit): 14 October 2026",
+        "Invoice date of HM-20390: 14 October 2026",
+        "Datum Lieferschein 88213: 14.10.2026",
+        "Data e luogo consegna: 14/10/2026",
         "Original invoice date: 14 October 2026",
         "Next invoice date: 3 December 2026",
         "Credit application issued on 14 October 2026",
@@ -421,6 +427,9 @@ def test_of_two_days_with_labels_of_an_invoice_nobody_can_tell() -> None:
         ("Date: 14 October 2026, site visit",),
         ("Date of delivery: 14 October 2026",),
         ("Scadenza: 14/10/2026",),
+        ("Due 14 October 2026",),
+        ("geb. 14.10.1979",),
+        ("Invoice date", "Period 01/10/2026 - 14/10/2026"),
     ],
 )
 def test_a_bare_date_is_one_that_nothing_else_is_said_of(rows: tuple[str, ...]) -> None:
