@@ -8,7 +8,7 @@ from datetime import date
 from ingestion.domain.transcript import TextCell, TextLine
 from ingestion.extract import kind_words, labels, title_words, values
 from ingestion.extract.american_seller import is_american_seller
-from ingestion.extract.date_order import may_write_day_first
+from ingestion.extract.date_order import find_said_orders, may_write_day_first
 from ingestion.extract.invoice_number import find_invoice_number, keep_first_labels
 from ingestion.extract.page_head import limit_to_head
 from ingestion.extract.part_payments import is_part_payment
@@ -19,16 +19,16 @@ def determine_day_first(
     page: Sequence[TextLine], currency: str | None, supplier_name: str | None = None
 ) -> bool | None:
     """The order of day and month: what the dates of this document say, else its language, else its currency."""
-    said = {date.says_day_first for line in page for date in values.find_dates(line.text)} - {None}
-    if len(said) == 1:
-        return said.pop()
-    if said:
-        return None
     text = "\n".join(line.text for line in page).lower()
-    if re.search(
-        r"\b(?:rechnung\w{0,8}|factuur\w{0,8}|faktura\w{0,8}|facture|factura|fattura|fatura|avoir|gutschrift|betrag|bedrag|montant|datum|fecha)\b",
-        text,
-    ):
+    said = {date.says_day_first for line in page for date in values.find_dates(line.text)} | find_said_orders(text)
+    said -= {None}
+    if len(said) == 1:
+        order = said.pop()
+        # What one date says, a customer may have written: `your order of 10/28/2026`.
+        return None if _is_against(page, currency, supplier_name, text, day_first=bool(order)) else order
+    if said or _WRITES_YEAR_FIRST.search(text):
+        return None
+    if _DAY_FIRST_LANGUAGE.search(text):
         return True
     if currency != "USD" and any(next(values.find_ibans(line.text), None) for line in page):
         return True  # an account as Europe numbers them
@@ -38,7 +38,21 @@ def determine_day_first(
     return True if currency in _DAY_FIRST_CURRENCIES else None
 
 
+_DAY_FIRST_LANGUAGE = re.compile(
+    r"\b(?:rechnung\w{0,8}|factuur\w{0,8}|faktura\w{0,8}|facture|factura|fattura|fatura|avoir|gutschrift|betrag|bedrag|montant|datum|fecha)\b"
+)
 _DAY_FIRST_CURRENCIES = frozenset({"GBP", "CHF", "PLN", "AUD", "DKK", "CZK"})
+# In Sweden `26-11-24` begins with the year. What dates say that may not is nothing there.
+_WRITES_YEAR_FIRST = re.compile(r"\b(?:fakturadatum|förfallodag|förfallodatum|bankgiro|plusgiro|momsreg\w*|f-skatt)\b")
+
+
+def _is_against(
+    page: Sequence[TextLine], currency: str | None, supplier_name: str | None, text: str, *, day_first: bool
+) -> bool:
+    """Whether language, currency or the supplier's country write the other order than a date of the page does."""
+    if day_first:
+        return currency == "USD" and is_american_seller(page, supplier_name)
+    return currency in _DAY_FIRST_CURRENCIES or _DAY_FIRST_LANGUAGE.search(text) is not None
 
 
 def find_issue_date(page: Sequence[TextLine], day_first: bool | None) -> date | None:
@@ -227,6 +241,15 @@ def _find_lone_date(page: Sequence[TextLine], day_first: bool | None) -> date | 
         and len(values.find_dates(cell.text)) == 1
     ]
     return days[0] if len(set(days)) == 1 else None
+
+
+def has_undecided_issue_date(page: Sequence[TextLine], day_first: bool | None) -> bool:
+    """Whether the day of issue is there and nothing tells in which order: then no other day of the page is it."""
+    for label in (labels.ISSUE_DATE, labels.BARE_DATE):
+        written = next((text for text in list_texts_beside(page, label) if values.find_dates(text)), None)
+        if written is not None:
+            return _find_first_date(written, day_first) is None
+    return False
 
 
 def find_due_date(page: Sequence[TextLine], day_first: bool | None) -> date | None:
