@@ -15,7 +15,8 @@ from ingestion.extract.date_order import find_said_orders, may_write_day_first
 from ingestion.extract.other_dollars import may_be_other_dollar, names_american_dollar, names_other_dollar
 from ingestion.extract.trades.american_broker import is_american_broker
 from ingestion.extract.trades.lines import read_lines
-from ingestion.extract.trades.side_and_dates import find_trade_date, list_settlement_dates
+from ingestion.extract.trades.named_days import list_settlement_dates
+from ingestion.extract.trades.side_and_dates import find_trade_date
 
 _MONTH_FIRST = re.compile(
     r"\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
