@@ -92,7 +92,7 @@ class PgRereads:
             document_id = await _find_document(conn, stored)
             if document_id is None:
                 return False
-            await _request(conn, [document_id], replay_id)
+            await request_rereads(conn, [document_id], replay_id)
             return True
 
     async def request_from_copy(self, copy: DuplicateBlob) -> None:
@@ -113,7 +113,7 @@ class PgRereads:
                 tenant_id,
             )
             if known is not None:
-                await _request(conn, [known], replay_id)
+                await request_rereads(conn, [known], replay_id)
             return known is not None
 
     async def count_documents(self, tenant_id: str, wanted: RereadFilter, replay_id: str | None) -> int:
@@ -134,7 +134,7 @@ class PgRereads:
             last, following = await _find_window(conn, tenant_id, wanted, after)
             values = _filter_values(tenant_id, wanted, replay_id)
             rows = await conn.fetch(_choose_statements(wanted).page, *values, after, last, limit)
-            requested = await _request(conn, [row["document_id"] for row in rows], replay_id)
+            requested = await request_rereads(conn, [row["document_id"] for row in rows], replay_id)
         return RereadPage(len(rows), requested, rows[-1]["seq"] if len(rows) == limit else following)
 
 
@@ -168,7 +168,7 @@ async def request_reread(conn: DatabaseSession, document_id: str) -> None:
     await conn.execute("select pg_notify($1, '')", Channel.DOCUMENT_DUE.value)
 
 
-async def _request(conn: DatabaseSession, document_ids: list[str], replay_id: str) -> int:
+async def request_rereads(conn: DatabaseSession, document_ids: list[str], replay_id: str) -> int:
     """How many of them are read again for this request."""
     status = await conn.execute(_REQUEST, document_ids, replay_id)
     await conn.execute("select pg_notify($1, '')", Channel.DOCUMENT_DUE.value)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import asyncpg
 
@@ -15,6 +15,7 @@ from ingestion.adapters.document_results import append_results
 from ingestion.adapters.document_rows import read_outcome
 from ingestion.adapters.rereads import request_reread
 from ingestion.adapters.supplier_accounts import check_supplier_account, lock_supplier
+from ingestion.adapters.supplier_rereads import request_of_supplier
 from ingestion.adapters.templates import apply_decision_to_templates
 from ingestion.adapters.trade_ledger import record_trades
 from ingestion.domain.archive import is_archived
@@ -31,7 +32,9 @@ from ingestion.domain.review import (
 )
 from ingestion.domain.views import build_history_view, build_reread_view
 from ingestion.ports.reviews import StaleVersion
+from mailroom_common.errors import Retryable
 from mailroom_common.events import Profile, ResultStatus
+from mailroom_common.logs import get_logger
 from mailroom_common.outbox import Outbox
 from mailroom_common.postgres import DatabaseSession, acquire_session, open_transaction
 
@@ -75,6 +78,16 @@ _CURRENT = """
 """
 
 
+log = get_logger()
+
+
+class _DecidedRows(NamedTuple):
+    """A document's row before a decision, and after it."""
+
+    former: Any
+    now: Any
+
+
 class PgReviews:
     """`DocumentReviews` of ports/reviews.py."""
 
@@ -84,10 +97,17 @@ class PgReviews:
         self._clock = clock
 
     async def decide_document(self, tenant_id: str, document_id: str, review: Review) -> bool:
-        former = await self._decide_one(tenant_id, document_id, review)
-        if former is not None and review.action is ReviewAction.CONFIRM:
-            await self._confirm_copies(former, review)
-        return former is not None
+        decided = await self._decide_one(tenant_id, document_id, review)
+        if decided is None:
+            return False
+        try:
+            if review.action is ReviewAction.CONFIRM:
+                await self._confirm_copies(decided.former, review)
+            await request_of_supplier(self._pool, decided.now, read_outcome(decided.now))
+        except Retryable as error:
+            # The decision stands; what would have followed from it waits for a person or a replay.
+            log.warning("decision_not_followed", document_id=document_id, reason=str(error))
+        return True
 
     async def _confirm_copies(self, former: Any, review: Review) -> None:
         """Of a cancellation that came in several mailboxes: whoever has confirmed one has looked at them all.
@@ -113,8 +133,8 @@ class PgReviews:
                 of_copy = replace(review, version=copy["result_number"], comment=comment)
                 await self._decide_one(former["tenant_id"], copy["document_id"], of_copy)
 
-    async def _decide_one(self, tenant_id: str, document_id: str, review: Review) -> Any:
-        """The document's row as it was before; None when the tenant has no such document."""
+    async def _decide_one(self, tenant_id: str, document_id: str, review: Review) -> _DecidedRows | None:
+        """None when the tenant has no such document."""
         async with open_transaction(self._pool) as conn:
             current = await conn.fetchrow(_LOCK, document_id, tenant_id)
             if current is None:
@@ -124,7 +144,7 @@ class PgReviews:
             if not is_reviewable(ResultStatus(current["status"])):
                 raise ReviewRefused("It is not read yet.")
             if is_repeated_rejection(review, read_outcome(current)):
-                return current
+                return _DecidedRows(current, current)
             await keep_current_version(conn, document_id)
             decision = await _check_account(conn, current, await _decide(conn, current, review))
             decided = await _write_decision(conn, document_id, decision)
@@ -136,7 +156,7 @@ class PgReviews:
             if _is_archived_now(current, decided):
                 # The copy is the worker's to write, and the decision stands whatever it reads.
                 await request_reread(conn, document_id)
-            return current
+            return _DecidedRows(current, decided)
 
     async def list_history(
         self, tenant_id: str, document_id: str, *, before: int | None, limit: int

@@ -38,8 +38,8 @@ _LIST_LATER = """
     order by confirmed_seq, seq limit $5
 """
 # The keys of trades that a cancellation names, and of cancellations that name a trade: by the letters and digits of the
-# number, as `compact_text` has them. One number may be that of many: of a savings plan, say.
-FOLDED_REFERENCE = "upper(regexp_replace(left(fields ->> 'reference', 200), '[^A-Za-z0-9]', '', 'g'))"
+# number, as `compact_text` has them in every locale. One number may be that of many: of a savings plan, say.
+FOLDED_REFERENCE = "upper(regexp_replace(left(fields ->> 'reference', 200), '[^A-Za-z0-9]', '', 'g') collate \"C\")"
 _LIST_NAMED = f"""
     select distinct wanted.reference, wanted.is_cancellation, linked.match_key
     from unnest($2::text[], $3::boolean[]) as wanted(reference, is_cancellation)

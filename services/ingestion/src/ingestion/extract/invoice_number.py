@@ -7,16 +7,17 @@ from itertools import pairwise
 
 from ingestion.domain.transcript import TextCell, TextLine
 from ingestion.extract import labels, title_words, values
+from ingestion.extract.labelled_numbers import choose_own_number, list_labelled_numbers
 from ingestion.extract.part_payments import is_final_invoice, is_part_payment, is_reference
 from ingestion.extract.value_places import find_first_parsed, list_texts_below_labels, list_texts_beside
 
 
 def find_invoice_number(page: Sequence[TextLine]) -> str | None:
     page = _blank_other_invoices(page)
-    behind = sorted(list_texts_beside(keep_first_labels(page), labels.OWN_NUMBER), key=_begins_like_a_street)
-    labelled = find_first_parsed(iter(behind), _parse_number)
-    if labelled is not None:
-        return labelled
+    first_labels = keep_first_labels(page)
+    if labelled := [*list_labelled_numbers(first_labels, _parse_number, _begins_like_a_street)]:
+        return choose_own_number(labelled, _list_titles(page), _find_number_behind_title(page))
+    behind = list_texts_beside(first_labels, labels.OWN_NUMBER)
     within = sorted(list_texts_beside(page, labels.OWN_NUMBER), key=_begins_like_a_street)
     titled = _find_number_with_date(page) or _find_number_in_headline(page)
     named = find_first_parsed(iter(within), _parse_number)
@@ -29,7 +30,7 @@ def find_invoice_number(page: Sequence[TextLine]) -> str | None:
         or find_first_parsed(list_texts_beside(page, labels.RECEIPT_NUMBER), _parse_number)
         or _find_number_of_titled(page)
         or find_first_parsed(iter(within), _parse_number_like_a_date)
-        or find_first_parsed(iter(behind), _parse_single_digit)
+        or find_first_parsed(behind, _parse_single_digit)
     )
 
 
@@ -46,7 +47,7 @@ def _blank_unless_first(cell: TextCell) -> TextCell:
 
 # `Our invoice no.`, `Ihre Rechnungsnummer`: this one's. Two languages may share a label.
 _OWN = re.compile(
-    r"^\W*(?:our|your|the|unsere?|ihre?|notre|votre|nuestra|su|nostra|vostra|onze|uw|vores|din|vår|er|original)\s+(?=\S)|(?<![^\W\d_])[^\W\d_]+\s*/\s*$",
+    r"^\W*(?:our|your|the|unsere?|ihre?|notre|votre|nuestra|su|nostra|vostra|onze|uw|vores|din|vår|er)\s+|(?<![^\W\d_])[^\W\d_]+\s*/\s*$",
     re.IGNORECASE,
 )
 
@@ -58,9 +59,16 @@ def is_credit_note(page: Sequence[TextLine]) -> bool:
     return title_words.CREDIT_WORD.search(title) is not None
 
 
+def _list_titles(page: Sequence[TextLine]) -> list[str]:
+    head = [cell.text for line in page[: max(20, len(page) // 2)] for cell in line.cells]
+    headlines = [text for text in head if labels.HEADLINE.match(text)]
+    bare = [text for text in headlines if labels.BARE_DOCUMENT.match(text)]
+    return bare or [text for text in headlines if not labels.OWN_NUMBER.search(text)] or headlines[:1]
+
+
 def _blank_other_invoices(page: Sequence[TextLine]) -> list[TextLine]:
     """The page without labels of another invoice's number: one that it refers to, or that of a part of it."""
-    is_final = is_final_invoice(page[: max(20, len(page) // 2)])
+    is_whole = is_final_invoice(page[: max(20, len(page) // 2)]) or _is_whole(page)
     return [
         replace(
             line,
@@ -68,14 +76,20 @@ def _blank_other_invoices(page: Sequence[TextLine]) -> list[TextLine]:
                 replace(cell, text="") if other else cell for cell, other in zip(line.cells, others, strict=True)
             ),
         )
-        if any(others := [_names_another_invoice(cell.text, is_final=is_final) for cell in line.cells])
+        if any(others := [_names_another_invoice(cell.text, is_whole=is_whole) for cell in line.cells])
         else line
         for line in page
     ]
 
 
-def _names_another_invoice(text: str, *, is_final: bool) -> bool:
-    if is_final and is_part_payment(text):
+def _is_whole(page: Sequence[TextLine]) -> bool:
+    """Whether a title says that this is no invoice of a part."""
+    titles = _list_titles(page)
+    return bool(titles) and not any(map(is_part_payment, titles))
+
+
+def _names_another_invoice(text: str, *, is_whole: bool) -> bool:
+    if is_whole and is_part_payment(text):
         return True
     match = labels.INVOICE_NUMBER.search(text)
     return match is not None and is_reference(text[: match.start()])
@@ -108,9 +122,8 @@ def _find_number_of_titled(page: Sequence[TextLine]) -> str | None:
 
 def _find_number_in_headline(page: Sequence[TextLine]) -> str | None:
     cells = [cell.text for line in page[: max(20, len(page) // 2)] for cell in line.cells]
-    for text in cells:
-        if (match := labels.HEADLINE.match(text)) and (number := _parse_number(text[match.end() :])):
-            return number
+    if (number := _find_number_behind_title(page)) is not None:
+        return number
     if any(labels.BARE_DOCUMENT.match(text) for text in cells):
         for text in cells[:15]:
             if (match := labels.BARE_NUMBER_SIGN.match(text)) and (number := _parse_number(text[match.end() :])):
@@ -123,6 +136,12 @@ def _find_number_in_headline(page: Sequence[TextLine]) -> str | None:
     if number and re.search(r"\d{3}", number):
         return number
     return _find_number_beside_title(page[: max(20, len(page) // 2)])
+
+
+def _find_number_behind_title(page: Sequence[TextLine]) -> str | None:
+    cells = (cell.text for line in page[: max(20, len(page) // 2)] for cell in line.cells)
+    headlines = ((text, labels.HEADLINE.match(text)) for text in cells)
+    return find_first_parsed((text[match.end() :] for text, match in headlines if match), _parse_number)
 
 
 # As the tax office of Portugal has programs count: kind, series, number. Elsewhere a word for an invoice cut short, and

@@ -39,7 +39,7 @@ DOCUMENT = (
     r"|nota\s+di\s+credito|(?<!avviso\sdi\s)parcella|honorarnote|note\s+d['’]honoraires|nota\s+de\s+honor[aá]rios|fatura(?:[\s/-]{1,3}(?:recibo|simplificada|de\s+adiantamento))?"
     r"|faktura(?:\s+(?:vat|zaliczkowa|końcowa|korygująca|uproszczona)){1,2}|faktury"
     r"|(?:zálohová|konečná|opravná)\s+faktura|bolletta"
-    r"|faktura\s*[–—-]\s*daňový\s+doklad|(?:opravný\s+)?daňový\s+doklad|dobropis"
+    r"|faktura\s*[–—-]\s*daňový\s+doklad|(?:opravný\s+)?daňový\s+doklad|dobropisu?"
     r"|kreditnota|\w{0,12}(?<!proforma)faktura)"
 )
 
@@ -96,12 +96,15 @@ BARE_DOCUMENT = re.compile(rf"^\W*{DOCUMENT}(?:\W+{_SHEET})?\W*$", re.IGNORECASE
 BARE_NUMBER = re.compile(
     r"^\W*(?:number|nummer|numéro|numero|número|numer|číslo|n[or]\.?|n\.?\s?[º°]\.?)\W*$", re.IGNORECASE
 )
-BARE_NUMBER_SIGN = re.compile(r"^\s*(?:#|n[or]\.|n[or]\s(?=\S*\d)|n\.?\s?[°º]\.?|č\.)\s*", re.IGNORECASE)
+BARE_NUMBER_SIGN = re.compile(
+    r"^\s*(?:#|n[or][.:]|n[or]\s(?=\S*\d)|n\.?\s?[°º]\.?|č\.|(?:number|nummer|numéro|numero|número|numer|číslo)(?:\s*:|\s(?=\S*\d)))\s*",
+    re.IGNORECASE,
+)
 # What may stand in capitals between a number's label and a date.
 BEFORE_DATE = re.compile(r"(?:date?d?|data|dato|dt|le|du|del?|vom|von|den|am|van|dne|dnia|z|on|of)", re.IGNORECASE)
 
 ISSUE_DATE = match_any(
-    r"\b(?:invoice|bill(?:ing)?|issue|tax\s+point)\s*date\b|^\W*tax\s+point\W*(?=$|\d)|\binvoice\s*/\s*tax\s*(?:point)?\s*date\b",
+    r"\b(?:invoice|bill(?:ing)?|issue|tax(?:\s+point)?)\s*date\b|^\W*tax\s+point\W*(?=$|\d)|\binvoice\s*/\s*tax\s*(?:point)?\s*date\b",
     r"\bdate\s+(?:of\s+)?(?:issued?|invoice)\b",
     r"\bissued\s+(?:on|at)\b|^\W*issued\W*(?=$|\d)",
     r"\b(?:rechnungs|beleg|ausstellungs|dokument(?:en)?)-?\s?datum\b",

@@ -8,7 +8,7 @@ lines count only if their amounts make a total of the page.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ingestion.domain.invoice import CORRECTED_INVOICE, CREDIT_NOTE, INVOICE, TOTAL_FIELDS, Invoice
+from ingestion.domain.invoice import TOTAL_FIELDS, Invoice
 from ingestion.domain.numbers import format_amount
 from ingestion.domain.transcript import TextLine, Transcript
 from ingestion.extract import labels, tax_labels, title_words, values
@@ -20,6 +20,7 @@ from ingestion.extract.invoice_dates import (
     find_issue_date,
     has_undecided_issue_date,
 )
+from ingestion.extract.invoice_kind import InvoiceKind, determine_invoice_kind
 from ingestion.extract.invoice_lines import find_invoice_lines
 from ingestion.extract.invoice_number import find_invoice_number
 from ingestion.extract.ocr_certainty import was_read_by_ocr
@@ -47,11 +48,11 @@ _LONG_DOCUMENT = 3  # pages in front of the last one, from which on the invoice 
 
 @dataclass(frozen=True, slots=True)
 class PrintedInvoice:
-    """What pages say. `kind` is `invoice`, `credit_note` or `corrected_invoice`; `has_certain_supplier` whether signs
-    on them agree whose invoice it is. `doubtful_totals` are amounts that the page names and speaks against itself."""
+    """What pages say. `has_certain_supplier` is whether signs on them agree whose invoice it is. `doubtful_totals` are
+    amounts that the page names and speaks against itself."""
 
     invoice: Invoice
-    kind: str
+    kind: InvoiceKind
     has_certain_supplier: bool
     doubtful_totals: Mapping[str, str]
 
@@ -84,7 +85,7 @@ def read_invoice(transcript: Transcript) -> PrintedInvoice:
     )
     is_certain = supplier is not None and supplier.is_certain
     return PrintedInvoice(
-        _add_lines(invoice, page, totals), _determine_kind(page, invoice), is_certain, _write_doubtful(totals)
+        _add_lines(invoice, page, totals), determine_invoice_kind(page, invoice), is_certain, _write_doubtful(totals)
     )
 
 
@@ -155,15 +156,6 @@ def _find_beginning(lines: Sequence[TextLine]) -> int:
         if line.page in named and any(values.is_money(text) for text in texts):
             return start[line.page]
     return 0
-
-
-def _determine_kind(page: Sequence[TextLine], invoice: Invoice) -> str:
-    head = [cell.text for line in limit_to_head(page) for cell in line.cells]
-    if any(title_words.CORRECTION_WORD.search(text) for text in head):
-        return CORRECTED_INVOICE
-    if any(labels.HEADLINE.match(text) and title_words.CREDIT_WORD.search(text) for text in head):
-        return CREDIT_NOTE
-    return invoice.determine_document_type() if invoice.total_gross is not None else INVOICE
 
 
 def _add_lines(invoice: Invoice, page: Sequence[TextLine], totals: InvoiceTotals) -> Invoice:

@@ -15,20 +15,32 @@ def find_first_parsed(texts: Iterator[str], read: Callable[[str], T | None]) -> 
 
 def list_texts_beside(page: Sequence[TextLine], label: re.Pattern[str]) -> Iterator[str]:
     """The texts that a label may speak of, likeliest first: behind it, to its right, below it."""
+    for _, texts in list_labelled_texts(page, label):
+        yield from texts
+
+
+def list_labelled_texts(
+    page: Sequence[TextLine], label: re.Pattern[str]
+) -> Iterator[tuple[re.Match[str], Iterator[str]]]:
+    """Each place of a label, with the texts that it may speak of."""
     for index, line in enumerate(page):
         for number, cell in enumerate(line.cells):
             match = label.search(cell.text)
-            if not match:
-                continue
-            rest = cell.text[match.end() :].strip(" :.#*\t")
-            if rest:
-                yield rest
-            # `Invoice date / Delivery date`: what has no digit is still the label.
-            if any(letter.isdigit() for letter in rest):
-                continue
-            if number + 1 < len(line.cells) and not label.search(line.cells[number + 1].text):
-                yield line.cells[number + 1].text.lstrip(" :")
-            yield from list_texts_below(page, index, cell)
+            if match:
+                yield match, _list_texts_of(page, index, number, match)
+
+
+def _list_texts_of(page: Sequence[TextLine], index: int, number: int, match: re.Match[str]) -> Iterator[str]:
+    line, cell = page[index], page[index].cells[number]
+    rest = cell.text[match.end() :].strip(" :.#*\t")
+    if rest:
+        yield rest
+    # `Invoice date / Delivery date`: what has no digit is still the label.
+    if any(letter.isdigit() for letter in rest):
+        return
+    if number + 1 < len(line.cells) and not match.re.search(line.cells[number + 1].text):
+        yield line.cells[number + 1].text.lstrip(" :")
+    yield from list_texts_below(page, index, cell)
 
 
 def list_texts_below_labels(page: Sequence[TextLine], label: re.Pattern[str]) -> Iterator[str]:

@@ -208,3 +208,31 @@ async def test_a_failed_reading_leaves_the_accounts_that_were_shown(site: Ingest
     await site.decide_document(await finish_document(site, "second", read_invoice(NEWER)), ReviewAction.CONFIRM)
     await read_again(site, changed, current, "r1")
     assert (await site.document(changed))["result_number"] == 1
+
+
+async def test_invoices_that_wait_for_their_supplier_are_read_again_once_a_person_has_made_its_account_known(
+    site: Ingestion,
+) -> None:
+    certain = read_invoice(OLD)
+    uncertain = replace(certain, status=ResultStatus.NEEDS_REVIEW, reason=ReviewReason.SUPPLIER_UNCERTAIN)
+    elsewhere = replace(uncertain, extraction={**(uncertain.extraction or {}), "iban": NEW})
+    first, second = [await finish_document(site, name, uncertain) for name in ("first", "second")]
+    other = await finish_document(site, "other", elsewhere)
+    stranger = await finish_document(site, "stranger", uncertain, tenant="globex")
+    await site.decide_document(first, ReviewAction.CONFIRM)
+    due = await site.pool.fetch("select document_id from ingestion.document where next_attempt_at is not null")
+    assert [row["document_id"] for row in due] == [second]
+    assert await site.leases.finish_document(await site.claim_document(), uncertain)
+    assert [(await read_state(site, one))[0] for one in (first, second, other, stranger)] == [
+        "completed",
+        "completed",
+        "needs_review",
+        "needs_review",
+    ]
+
+
+async def test_no_invoice_is_read_again_for_a_supplier_whose_document_was_rejected(site: Ingestion) -> None:
+    uncertain = replace(read_invoice(OLD), status=ResultStatus.NEEDS_REVIEW, reason=ReviewReason.SUPPLIER_UNCERTAIN)
+    first, _ = [await finish_document(site, name, uncertain) for name in ("first", "second")]
+    await site.decide_document(first, ReviewAction.REJECT)
+    assert await site.pool.fetchval("select count(*) from ingestion.document where next_attempt_at is not null") == 0

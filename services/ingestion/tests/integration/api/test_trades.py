@@ -282,7 +282,7 @@ async def test_what_is_judged_beside_very_many_alike_trades_is_found_by_indexes(
     assert {"trade_pkey", "trade_decided", "trade_by_document"} <= set(re.findall(r"\w+", plan)), plan
     assert "Seq Scan" not in plan, plan
     plan = "\n".join(row[0] for row in named)
-    assert "trade_by_reference" in plan, plan
+    assert "trade_by_folded_reference" in plan, plan
     plan = "\n".join(row[0] for row in unmatched)
     assert "trade_unmatched" in plan, plan
 

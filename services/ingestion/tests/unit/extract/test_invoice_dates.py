@@ -399,3 +399,71 @@ def test_the_day_behind_another_invoices_number_is_that_ones(other: str) -> None
 def test_of_a_day_in_brackets_and_another_one_nobody_can_tell_which_is_the_invoices() -> None:
     assert dates("Invoice number: BJ-20441 (3 December 2026)", "Date: 3 November 2026")[0] == "None"
     assert dates("Invoice number: BJ-20441 (3 November 2026)", "Date: 3 November 2026")[0] == "2026-11-03"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "Permit issue date: 14 October 2026",
+        "Original invoice date: 14 October 2026",
+        "Next invoice date: 3 December 2026",
+        "Credit application issued on 14 October 2026",
+        "Belegdatum Lieferschein: 14.10.2026",
+        "Ursprüngliches Rechnungsdatum: 14.10.2026",
+        "Date d'émission du bon de commande : 14/10/2026",
+        "Date commande : 14/10/2026",
+        "Data emissione ordine: 14/10/2026",
+        "Fecha de emisión del pedido: 14/10/2026",
+        "Data de emissão da guia: 14/10/2026",
+        "Vorige factuurdatum: 14-10-2026",
+        "Data wystawienia zamówienia: 14.10.2026",
+        "Datum vystavení objednávky: 14.10.2026",
+        "Dato for ordre: 14.10.2026",
+        "Föregående fakturadatum: 2026-10-14",
+    ],
+)
+def test_words_beside_a_label_make_its_day_that_of_another_paper(other: str) -> None:
+    for own in ("Invoice date: 3 November 2026", "Date: 3 November 2026"):
+        assert dates("Invoice 17", other, own)[0] == "2026-11-03"
+        assert dates("Invoice 17", own, other)[0] == "2026-11-03"
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        "Our invoice date: 3 November 2026",
+        "Invoice date: Tuesday, 3 November 2026",
+        "Nr. 17 | Rechnungsdatum: 03.11.2026",
+        "Liefer- und Rechnungsdatum: 03.11.2026",
+        "Rechnungsdatum (= Lieferdatum): 03.11.2026",
+        "Date de facture : Lyon, le 3 novembre 2026",
+        "Datum vystavení faktury: 03.11.2026",
+    ],
+)
+def test_words_of_its_own_beside_a_label_leave_it_the_invoices(own: str) -> None:
+    assert dates("Invoice 17", own)[0] == "2026-11-03"
+
+
+def test_of_two_days_with_labels_of_an_invoice_nobody_can_tell() -> None:
+    assert dates("Rechnung 17", "Rechnungsdatum: 03.11.2026", "Rechnungsdatum: 04.11.2026")[0] == "None"
+    assert dates("Rechnung 17", "Ausstellungsdatum: 04.11.2026", "Rechnungsdatum: 03.11.2026")[0] == "2026-11-03"
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        ("Date | Work | £", "14 October 2026 | Doors | 1,000.00"),
+        ("Datum    Stunden", "14.10.2026    8"),
+        ("Dato    Kørsel    Km", "14.10.2026    Aarhus    12"),
+        ("Le 14/10/2026, intervention sur votre chantier",),
+        ("Le 14/10/2026 : pose de la porte",),
+        ("Datum 14.10.2026 Montage Geländer",),
+        ("Date: 14 October 2026, site visit",),
+        ("Date of delivery: 14 October 2026",),
+        ("Scadenza: 14/10/2026",),
+    ],
+)
+def test_a_bare_date_is_one_that_nothing_else_is_said_of(rows: tuple[str, ...]) -> None:
+    cells = [row.replace(" | ", "    ") for row in rows]
+    assert dates("Invoice no. 17", *cells)[0] == "None"
+    assert dates("Invoice no. 17", *cells, "Date: 3 November 2026")[0] == "2026-11-03"

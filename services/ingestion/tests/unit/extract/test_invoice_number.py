@@ -177,3 +177,40 @@ def test_a_number_within_a_sentence_is_not_taken_against_the_title() -> None:
 @pytest.mark.parametrize("written", ["2026-", "A/2026/", "2026- 4471"])
 def test_a_number_that_ends_with_a_dash_is_cut_off(written: str) -> None:
     assert number("Example", f"Rechnung Nr. {written}") is None
+
+
+@pytest.mark.parametrize(
+    ("title", "other", "own"),
+    [
+        ("Invoice", "Deposit invoice no. 90", "Invoice no.: 17-3"),
+        ("Rechnung", "Anzahlungsrechnung Nr.: 90-1", "Rechnungsnummer: 17-3"),
+        ("Rechnung", "Eingangsrechnung Nr. 90-1", "Rechnungs-Nr. 17-3"),
+        ("Facture", "Facture d'acompte n° 90-1", "Facture n° 17-3"),
+        ("Factuur", "Inkoopfactuurnummer: 90-1", "Factuurnummer: 17-3"),
+        ("Factura", "Factura simplificada nº 90-1", "Factura nº 17-3"),
+        ("Fattura", "Fattura d'acconto n. 90/1", "Fattura n. 17-3"),
+        ("Fatura", "Fatura de adiantamento n.º 90-1", "Fatura n.º 17-3"),
+        ("Faktura", "Faktura zaliczkowa nr 90-1", "Faktura VAT nr 17-3"),
+        ("Faktura", "Zálohová faktura č. 90-1", "Číslo faktury: 17-3"),
+        ("Faktura", "Acontofaktura nr. 90-1", "Fakturanr. 17-3"),
+        ("Faktura", "Leverantörsfaktura nr 90-1", "Fakturanummer 17-3"),
+        ("Gutschrift", "Rechnungsnummer: 90-1", "Gutschrift-Nr.: 17-3"),
+        ("Dobropis", "Původní číslo faktury: 90-1", "Číslo dobropisu: 17-3"),
+    ],
+)
+def test_of_several_numbers_the_one_whose_label_says_what_the_title_says_counts(
+    title: str, other: str, own: str
+) -> None:
+    assert number("Example", title, other, own) == number("Example", title, own, other) == "17-3"
+
+
+def test_where_nothing_tells_which_number_is_the_invoices_none_is() -> None:
+    assert number("Example", "Rechnung", "Rechnungsnummer: 17-3", "Rechnungsnummer: 18-3") is None
+    assert number("Example", "Rechnung 2026-4471", "Lieferantenrechnungsnummer: 99817") is None
+    assert number("Example", "Invoice", "No: 17-3", "Replaces invoice no. 90-1") is None
+    assert number("Example", "Invoice", "Ref. 17-3", "Deposit invoice no. 90-1") is None
+
+
+def test_a_bare_label_below_a_title_numbers_the_invoice() -> None:
+    assert number("Example", "Invoice", "Number: 2026-117") == "2026-117"
+    assert number("Example", "Invoice", "Supplier invoice no.: 90-1", "Our invoice number: 17-3") == "17-3"

@@ -37,8 +37,8 @@ _OF_SENTENCE = re.compile(r"\b(?:on|at|am|le|à|el|il|em|op|den)$", re.IGNORECAS
 _ON_DAY = re.compile(r"\b(?:am|on|le|el|il|op|em|den|dnia|dne)\s$", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[^\W\d]{3}[.!?]\s")
 _WORD = re.compile(r"[^\W\d_]{3}")
-_BOUGHT = re.compile(r"(?<!ver)kauf|purchase|achat|compra\b|acquisto|aankoop|nabycia", re.IGNORECASE)
-_SOLD = re.compile(r"verkauf|\bsale\b|vente|cession|venta|vendita|venda|verkoop|zbycia", re.IGNORECASE)
+_BOUGHT = re.compile(r"(?<!ver)kauf|\b(?:purchase|achat|compra|acquisto)\b|aankoop|nabycia", re.IGNORECASE)
+_SOLD = re.compile(r"verkauf|\b(?:sale|vente|cession|venta|vendita|venda)\b|verkoop|zbycia", re.IGNORECASE)
 
 
 def drop_days_of_others(lines: Sequence[ReadLine], direction: Direction | None) -> list[ReadLine]:

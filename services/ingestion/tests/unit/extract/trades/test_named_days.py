@@ -27,7 +27,6 @@ def test_a_day_that_is_called_nearly_the_trades_is_not_the_trades(line: str) -> 
     "line",
     [
         "Handelstag Xetra  15.01.2026",
-        "Executed on the London Stock Exchange on 15 January 2026",
         "Traded on 15.01.2026",
     ],
 )
