@@ -255,12 +255,20 @@ def determine_currency(texts: Iterable[str]) -> str | None:
 
 _CROWNS = {"DK": "DKK", "SE": "SEK", "NO": "NOK"}
 _CROWN = re.compile(r"(?<![^\W\d_])kr(?:\.|\b)", re.IGNORECASE)
-_CROWN_COUNTRY = re.compile(r"\b(DK|SE|NO)\s?\d{2}")
-# What only one of the three countries calls its registers and its accounts.
+# Of a tax number or an account; a security's number, with ten digits, may be of any of them.
+_CROWN_COUNTRY = re.compile(r"\b(DK|SE|NO)(?!\d{10}\b)\s?\d{2}")
+# What only one of the three countries calls its registers, its accounts, and what brokers write.
 _CROWN_WORDS = {
-    "DK": re.compile(r"\bcvr\b", re.IGNORECASE),
-    "SE": re.compile(r"\b(?:momsreg\w*|bankgiro|plusgiro|f-skatt|organisationsn\w+)\b", re.IGNORECASE),
-    "NO": re.compile(r"\b(?:mva|foretaksregisteret|organisasjonsn\w+)\b", re.IGNORECASE),
+    "DK": re.compile(
+        r"\bcvr\b|\b(?:fondsnota|handelsnota|værdipapir\w{0,4}|kursværdi|valørdag|afregningsdag)\b", re.IGNORECASE
+    ),
+    "SE": re.compile(
+        r"\b(?:momsreg\w*|bankgiro|plusgiro|f-skatt|organisationsn\w+|avräkningsnota|likviddag|affärsdag|värdepapper\w{0,4}|depånummer)\b",
+        re.IGNORECASE,
+    ),
+    "NO": re.compile(
+        r"\b(?:mva|foretaksregisteret|organisasjonsn\w+|slutt?seddel|oppgjørsd\w+|verdipapir\w{0,4})\b", re.IGNORECASE
+    ),
 }
 
 

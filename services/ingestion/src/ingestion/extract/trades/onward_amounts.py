@@ -7,12 +7,16 @@ and seldom tell what was paid from what it is worth. What a printed rate makes o
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
+from ingestion.domain.trade import Trade
 from ingestion.extract.trades.candidates import MAX_NUMBERS, Candidates
+from ingestion.extract.trades.currency_names import DOLLARS, PENNY
+from ingestion.extract.trades.lines import ReadLine
 from ingestion.extract.trades.numbers import Number
 
 _TWO_CENTS = Decimal("0.02")
 _MIN_DECIMALS = 3  # of a rate that no label names
 _MAX_RATES = 8
+_LINES_OF_ROW = 2
 
 
 def may_go_on(candidates: Candidates, amount: Number, value: Decimal) -> bool:
@@ -33,6 +37,16 @@ def has_costs_behind(candidates: Candidates, amount: Number) -> bool:
     below = [n for n in candidates.others[:MAX_NUMBERS] if n.line > amount.line and n.is_money]
     own = [number.value for number in below if number.currency == amount.currency]
     return any(abs(last - amount.value) == cost for last in own for cost in own if last != amount.value)
+
+
+def names_other_currency(row: Sequence[ReadLine], trade: Trade) -> bool:
+    """Whether beside a row, or in the line below it, an amount is in neither of the currencies of its trade."""
+    known = {trade.currency, trade.foreign_currency, None, PENNY}
+    if known & DOLLARS:
+        known |= DOLLARS  # `$`
+    return any(
+        number.is_money and number.currency not in known for line in row[:_LINES_OF_ROW] for number in line.numbers
+    )
 
 
 def _list_rates(candidates: Candidates) -> Sequence[Decimal]:
