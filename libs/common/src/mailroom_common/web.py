@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import re
 import socket
 import threading
 from collections.abc import AsyncIterator, Generator, Mapping, Sequence
@@ -139,10 +138,7 @@ def build_service_app(
     """
     # The description needs no key: it says how to call, and nothing of what is behind it.
     app = _ServiceApp(title=title, openapi_url="/openapi.json", docs_url=None, redoc_url=None)
-    app.state.body_limits = [
-        (method, re.compile("[^/]+".join(map(re.escape, path.split("{}")))), limit)
-        for (method, path), limit in (body_limits or {}).items()
-    ]
+    app.state.body_limits = dict(body_limits or {})
 
     if not process.has_health_port:
         _add_health_routes(app, process.stopping, process.health)
@@ -242,9 +238,16 @@ class _ServiceApp(FastAPI):
             log.exception("request_failed", method=scope["method"], path=scope["path"])
 
 
-def _find_body_limit(limits: Sequence[tuple[str, re.Pattern[str], int]], method: str, path: str) -> int:
-    found = (limit for of_method, of_path, limit in limits if of_method == method and of_path.fullmatch(path))
-    return next(found, _MAX_BODY_BYTES)
+def _find_body_limit(limits: Mapping[tuple[str, str], int], method: str, path: str) -> int:
+    steps = path.split("/")
+    for (of_method, of_path), limit in limits.items():
+        wanted = of_path.split("/")
+        is_path = len(wanted) == len(steps) and all(
+            one in ("{}", step) for one, step in zip(wanted, steps, strict=True)
+        )
+        if of_method == method and is_path:
+            return limit
+    return _MAX_BODY_BYTES
 
 
 def _limit_body(scope: Scope, receive: Receive, limit: int) -> Receive:

@@ -1,4 +1,4 @@
-"""When an invoice was written and when it is to be paid, and in which order its dates have day and month."""
+"""When an invoice was written, and in which order its dates have day and month."""
 
 import re
 from collections.abc import Sequence
@@ -278,21 +278,6 @@ def _is_amount(text: str) -> bool:
     return values.is_money(text) or text.strip().isdecimal()
 
 
-def find_due_date(page: Sequence[TextLine], day_first: bool | None) -> date | None:
-    return find_first_parsed(list_texts_beside(page, labels.DUE_DATE), lambda text: _read_due_date(text, day_first))
-
-
 def _find_first_date(text: str, day_first: bool | None) -> date | None:
     written = values.find_dates(text)
     return written[0].resolve_date(day_first=day_first) if written else None
-
-
-def _read_due_date(text: str, day_first: bool | None) -> date | None:
-    """The first date, but where there is a cash discount the last: `bis 3.5. mit 2 % Skonto, bis 1.6. ohne Abzug`."""
-    written = values.find_dates(text)
-    if not labels.CASH_DISCOUNT.search(text):
-        return written[0].resolve_date(day_first=day_first) if written else None
-    if len(written) == 1 and labels.FOR_CASH_DISCOUNT.search(values.mask_dates(text)):
-        return None
-    days = [found for each in written if (found := each.resolve_date(day_first=day_first)) is not None]
-    return max(days) if days and len(days) == len(written) else None
