@@ -7,6 +7,7 @@ from itertools import combinations
 
 from ingestion.domain.transcript import TextLine
 from ingestion.extract import change_labels, labels, tax_labels, title_words, values
+from ingestion.extract.cash_discounts import CASH_DISCOUNT
 from ingestion.extract.labelled_amounts import list_row_amounts, read_money
 from ingestion.extract.page_head import limit_to_head
 from ingestion.extract.part_payments import is_final_invoice, is_part_payment, is_part_row
@@ -106,7 +107,7 @@ _TAKEN_OR_GRANTED = (
     change_labels.WITHHELD,
     change_labels.CREDITED,
     change_labels.ADDED,
-    labels.CASH_DISCOUNT,
+    CASH_DISCOUNT,
 )
 
 
