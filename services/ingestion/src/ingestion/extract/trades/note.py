@@ -30,6 +30,7 @@ from ingestion.extract.trades.day_order import determine_day_first, may_be_dolla
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import MAX_LINES, ReadLine, read_lines
 from ingestion.extract.trades.named_above import forget_what_stands_above
+from ingestion.extract.trades.named_days import begins_with_other_day
 from ingestion.extract.trades.no_trade import (
     has_valuation_title,
     is_of_terms,
@@ -142,6 +143,8 @@ def _read_lines(page: Sequence[TextLine], lines: Sequence[ReadLine], *, is_cut: 
     if kind is None and has_valuation_title(page):
         kind = DocumentKind.ACTIVITY_STATEMENT
     readings = _read_trades(lines, shared, kind)
+    if begins_with_other_day(lines):
+        readings = [replace(reading, is_date_certain=False) for reading in readings]
     document_type = ACTIVITY_STATEMENT if kind is DocumentKind.ACTIVITY_STATEMENT else CONTRACT_NOTE
     if not is_cut and not _may_have_trades(page, lines, kind, readings):
         if kind is not DocumentKind.ACTIVITY_STATEMENT or (inside := _find_note_inside(lines, shared)) is None:
