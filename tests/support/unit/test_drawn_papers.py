@@ -25,7 +25,7 @@ def test_a_paper_of_an_invoicing_program_is_read_whole(paper: DrawnPaper) -> Non
     pages = read_pages(paper)
     assert is_invoice(pages)
     printed = read_invoice(pages)
-    invoice, kind = printed.invoice, printed.kind
+    invoice, kind = printed.invoice, printed.kind.document_type
     outcome = routing.route_extraction(routing.Extraction(kind, invoice.to_json(), 0.9, "test"))
     judgement = judge_reading(paper.truth, {"status": outcome.status, "extraction": outcome.extraction})
     assert {field: verdict for field, verdict in judgement.verdicts.items() if verdict is not Verdict.RIGHT} == {}
@@ -37,6 +37,6 @@ def test_what_is_no_invoice_is_none_whatever_total_it_has(paper: DrawnPaper) -> 
     pages = read_pages(paper)
     assert not is_invoice(pages)
     printed = read_invoice(pages)
-    invoice, kind = printed.invoice, printed.kind
+    invoice, kind = printed.invoice, printed.kind.document_type
     outcome = routing.route_extraction(routing.Extraction(kind, invoice.to_json(), 0.9, "test"))
     assert outcome.status is not ResultStatus.COMPLETED

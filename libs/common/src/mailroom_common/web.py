@@ -133,7 +133,8 @@ def build_service_app(
 
     `invalid_value_errors` are what the service's database raises for a value that it cannot hold
     (`postgres.INVALID_VALUE_ERRORS`): named by the caller, so that a service without a database loads no driver.
-    `body_limits` are the bytes that calls (method, path) take which stream a larger body than all others.
+    `body_limits` are the bytes that calls (method, path) take which have a larger body than all others; `{}` in a path
+    stands for one id.
     """
     # The description needs no key: it says how to call, and nothing of what is behind it.
     app = _ServiceApp(title=title, openapi_url="/openapi.json", docs_url=None, redoc_url=None)
@@ -228,13 +229,25 @@ class _ServiceApp(FastAPI):
             is_answered = message["type"] == "http.response.body" and not message.get("more_body", False)
 
         try:
-            limit = self.state.body_limits.get((scope["method"], scope["path"]), _MAX_BODY_BYTES)
+            limit = _find_body_limit(self.state.body_limits, scope["method"], scope["path"])
             await super().__call__(scope, _limit_body(scope, receive, limit), send_and_observe)
         except Exception:
             if not is_answered:
                 raise
             # Logged here and not left to uvicorn, which would close a connection that a proxy keeps open.
             log.exception("request_failed", method=scope["method"], path=scope["path"])
+
+
+def _find_body_limit(limits: Mapping[tuple[str, str], int], method: str, path: str) -> int:
+    steps = path.split("/")
+    for (of_method, of_path), limit in limits.items():
+        wanted = of_path.split("/")
+        is_path = len(wanted) == len(steps) and all(
+            one in ("{}", step) for one, step in zip(wanted, steps, strict=True)
+        )
+        if of_method == method and is_path:
+            return limit
+    return _MAX_BODY_BYTES
 
 
 def _limit_body(scope: Scope, receive: Receive, limit: int) -> Receive:

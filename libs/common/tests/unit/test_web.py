@@ -241,6 +241,24 @@ async def test_body_larger_than_any_use_is_refused(client: httpx.AsyncClient, is
     assert (await client.post("/body", json={"a": "x" * 1000})).json()["items"] == ["a"]
 
 
+@pytest.mark.parametrize(
+    ("path", "status"), [("/things/7/body", 200), ("/things/7/8/body", 413), ("/things/body", 413), ("/body", 413)]
+)
+async def test_a_call_that_takes_more_is_named_by_its_path_with_any_id(
+    process: Process, path: str, status: int
+) -> None:
+    app = build_service_app(process, title="test", body_limits={("POST", "/things/{}/body"): 1_000_000})
+
+    @app.post("/{anything:path}")
+    async def take_body(body: dict[str, str]) -> int:
+        return len(body)
+
+    transport = httpx.ASGITransport(app=app)
+    async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
+        assert (await client.post(path, json={"a": "x" * 500_000})).status_code == status
+        assert (await client.post(path, json={"a": "x" * 1_000_000})).status_code == 413
+
+
 async def test_failed_request_does_not_cost_its_client_the_connection(process: Process) -> None:
     port = _free_port()
     with capture_logs() as told:

@@ -17,10 +17,12 @@ from mailroom_common.postgres import open_transaction
 
 _MAX_LOOKED_AT = 2000  # of a reason
 _MAX_REQUESTED = 200  # of a reason; as many as are read in some seconds
+_MAX_STORED_BYTES = 32 * 1024  # of what was read: two thousand of the longest would be unpacked for minutes
 # By the index of reasons; what it finds is compared in memory.
 _LIST_WAITING = """
     with waiting as (
-        select document_id, extraction ->> 'iban' as iban, review_decision, next_attempt_at
+        select document_id, review_decision, next_attempt_at,
+               case when pg_column_size(extraction) <= $6 then extraction ->> 'iban' end as iban
         from ingestion.document
         where tenant_id = $1 and coalesce(skip_reason, review_reason) = $2
         order by seq desc limit $3
@@ -43,7 +45,13 @@ async def request_of_supplier(pool: asyncpg.Pool, decided: Any, outcome: Documen
     for reason in sorted(SETTLED_BY_EARLIER):
         async with open_transaction(pool) as conn:
             found = await conn.fetch(
-                _LIST_WAITING, decided["tenant_id"], reason.value, _MAX_LOOKED_AT, account.iban, _MAX_REQUESTED
+                _LIST_WAITING,
+                decided["tenant_id"],
+                reason.value,
+                _MAX_LOOKED_AT,
+                account.iban,
+                _MAX_REQUESTED,
+                _MAX_STORED_BYTES,
             )
             if found:
                 requested += await request_rereads(conn, [row["document_id"] for row in found], replay_id)

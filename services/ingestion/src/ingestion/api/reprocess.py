@@ -1,7 +1,7 @@
 """`POST /documents/reprocess`, and of one document: read again by the newest readers, the result standing meanwhile."""
 
-from typing import Annotated, Any
-from uuid import uuid4
+from typing import Annotated, Any, Literal
+from uuid import UUID, uuid4
 
 from fastapi import APIRouter, Depends
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
@@ -16,6 +16,8 @@ from mailroom_common.auth import APIKeys, Caller, Role, require_role
 from mailroom_common.events import ResultStatus
 from mailroom_common.kafka.headers import REPLAY_ID_PATTERN
 
+# Others are read by the newest readers anyway: none of them would match.
+FinalStatus = Literal[ResultStatus.COMPLETED, ResultStatus.NEEDS_REVIEW, ResultStatus.SKIPPED, ResultStatus.FAILED]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
 
@@ -28,8 +30,8 @@ class ReprocessRequest(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     replay_id: Annotated[str, StringConstraints(pattern=REPLAY_ID_PATTERN)]
-    doc_source_id: Name | None = None
-    status: ResultStatus | None = None
+    doc_source_id: UUID | None = None
+    status: FinalStatus | None = None
     reason: Name | None = None
     reader: Name | None = None
     except_reader: Name | None = None
@@ -43,7 +45,7 @@ class ReprocessRequest(BaseModel):
         require_known_reason(self.reason, place="body")
         require_range("created_since", self.created_since, "created_before", self.created_before, place="body")
         return RereadFilter(
-            doc_source_id=self.doc_source_id,
+            doc_source_id=None if self.doc_source_id is None else str(self.doc_source_id),
             status=self.status,
             reason=self.reason,
             reader=self.reader,

@@ -14,13 +14,18 @@ from ingestion.api.examples import DOCUMENT_EXAMPLE, HISTORY_EXAMPLE
 from ingestion.api.supplier_fields import IBAN, TaxId
 from ingestion.api.trade_fields import MAX_TRADES, CorrectedTrade
 from ingestion.api.versions import answer_refused_decision, parse_version
-from ingestion.domain.invoice import Invoice, InvoiceLine, LineAmounts
+from ingestion.domain.currencies import has_too_many_decimals
+from ingestion.domain.invoice import TOTAL_FIELDS, Invoice, InvoiceLine, LineAmounts
 from ingestion.domain.review import Review, ReviewAction
 from ingestion.ports.documents import DocumentCatalog
 from ingestion.ports.reviews import DocumentReviews
 from mailroom_common.api_requests import refuse_unknown_parameters
 from mailroom_common.auth import APIKeys, Caller, Role, require_role
 from mailroom_common.web import ListPage
+
+MAX_REVIEW_BYTES = 1024 * 1024
+REVIEW_BODY_LIMITS = {("POST", "/documents/{}/review"): MAX_REVIEW_BYTES}
+"""What `build_service_app` is told: all trades of a statement are more than a few KB."""
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=500)]
 Amount = Annotated[Decimal, Field(max_digits=20, decimal_places=6, allow_inf_nan=False)]
@@ -56,6 +61,17 @@ class CorrectedFields(BaseModel):
     line_amounts: LineAmounts = "net"
     amount_due: Amount | None = None
     trades: list[CorrectedTrade] = Field(default_factory=list, max_length=MAX_TRADES)
+
+    @model_validator(mode="after")
+    def _require_cents(self) -> "CorrectedFields":
+        for name in (*TOTAL_FIELDS, "amount_due"):
+            amount = getattr(self, name)
+            if amount is not None and has_too_many_decimals(amount, self.currency):
+                raise ValueError(
+                    f"{name}: {amount} has more decimals than money has. Decimals have a point and thousands nothing,"
+                    " as 1234.56; where the currency has three decimals, give it too"
+                )
+        return self
 
     def to_json(self) -> dict[str, Any]:
         """Those that were given, as `extraction` has them."""

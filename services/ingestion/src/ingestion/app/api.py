@@ -29,7 +29,7 @@ from ingestion.api.orders import ORDER_BODY_LIMITS, build_orders_router
 from ingestion.api.page_images import build_page_images_router
 from ingestion.api.password import build_password_router
 from ingestion.api.reprocess import build_reprocess_router
-from ingestion.api.review import build_review_router
+from ingestion.api.review import REVIEW_BODY_LIMITS, build_review_router
 from ingestion.api.trades import build_trades_router
 from ingestion.api.upload import BODY_LIMITS, build_upload_router
 from ingestion.handlers.record_attachment import AttachmentRecorder
@@ -70,7 +70,7 @@ async def run(settings: DocumentsAPISettings, process: Process) -> None:
             process,
             title="Mailroom ingestion: documents",
             invalid_value_errors=INVALID_VALUE_ERRORS,
-            body_limits={**BODY_LIMITS, **ORDER_BODY_LIMITS},
+            body_limits={**BODY_LIMITS, **ORDER_BODY_LIMITS, **REVIEW_BODY_LIMITS},
         )
         # Before the documents: `/documents/events` would be taken for the document `events`.
         web.include_router(

@@ -1,6 +1,7 @@
 """Currencies of invoices and trades, by ISO 4217: those that are paid with, and those of papers of former years."""
 
 from datetime import date
+from decimal import Decimal
 
 _PRESENT = """
     AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF CLF CLP CNY
@@ -22,6 +23,17 @@ LAST_YEARS = {code: int(year) for code, year in zip(_FORMER.split()[::2], _FORME
 CURRENCY_CODES = frozenset(_PRESENT.split()) | LAST_YEARS.keys()
 # Prices in London are in pence, which ISO does not list.
 TRADE_CURRENCY_CODES = CURRENCY_CODES | {"GBX"}
+
+_THREE_DECIMALS = frozenset({"BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND"})
+_FOUR_DECIMALS = frozenset({"CLF"})
+
+
+def has_too_many_decimals(amount: Decimal, currency: str | None) -> bool:
+    """Whether nobody is paid such an amount: `1.234` in euros is rather 1234, with the point of a country that parts
+    thousands by it."""
+    exponent = amount.as_tuple().exponent
+    most = 4 if currency in _FOUR_DECIMALS else 3 if currency in _THREE_DECIMALS else 2
+    return isinstance(exponent, int) and -exponent > most
 
 
 def was_replaced_before(currency: str | None, day: date | None) -> bool:

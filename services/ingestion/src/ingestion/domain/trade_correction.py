@@ -6,7 +6,7 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from ingestion.domain.currencies import LAST_YEARS, was_replaced_before
+from ingestion.domain.currencies import LAST_YEARS, has_too_many_decimals, was_replaced_before
 from ingestion.domain.trade import TRADE_FIELDS, Direction, Trade, read_stored_trade
 from ingestion.domain.trade_matching import find_wkn
 
@@ -56,9 +56,11 @@ def _get_trade(trades: Sequence[Mapping[str, Any]], place: int) -> Mapping[str, 
 
 def find_contradiction(trades: Sequence[Mapping[str, Any]], known: Sequence[Mapping[str, Any]]) -> str | None:
     """What no trade is, with its place and what to do about it: two days, two numbers of a security, or a day and a
-    currency that exclude each other. Not what `known` trades say, which a reader read or a person has let stand."""
+    currency that exclude each other, and parts of a cent. Not what `known` trades say, which a reader read or a person
+    has let stand."""
     of_days = {_list_days(trade) for trade in known}
     of_securities = {_list_securities(trade) for trade in known}
+    of_settlements = {_list_settlement(trade) for trade in known}
     of_currencies = {_list_currencies(trade) for trade in known}
     for place, written in enumerate(trades):
         trade = Trade.from_json(written)
@@ -73,6 +75,11 @@ def find_contradiction(trades: Sequence[Mapping[str, Any]], known: Sequence[Mapp
                 f"trades.{place}: the wkn {trade.wkn} is not that of the isin {trade.isin}: give the one that is wrong,"
                 " or an empty wkn where the paper says so."
             )
+        if _list_settlement(written) not in of_settlements and _has_part_of_cent(trade):
+            return (
+                f"trades.{place}: the settled_amount {trade.settled_amount} has more decimals than money has: decimals"
+                " have a point and thousands nothing, as 1234.56."
+            )
         if _list_currencies(written) not in of_currencies and (replaced := _find_replaced_currency(trade)) is not None:
             day = "trade_date" if trade.trade_date is not None else "settlement_date"
             return (
@@ -80,6 +87,14 @@ def find_contradiction(trades: Sequence[Mapping[str, Any]], known: Sequence[Mapp
                 f" {getattr(trade, day)}: give the one that is wrong."
             )
     return None
+
+
+def _list_settlement(trade: Mapping[str, Any]) -> tuple[Any, ...]:
+    return trade.get("settled_amount"), trade.get("currency")
+
+
+def _has_part_of_cent(trade: Trade) -> bool:
+    return trade.settled_amount is not None and has_too_many_decimals(trade.settled_amount, trade.currency)
 
 
 def _list_currencies(trade: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from ingestion.domain.invoice import Invoice
 from ingestion.domain.transcript import Transcript
+from ingestion.extract.invoice_kind import InvoiceKind
 from ingestion.extract.layout_rules import is_invoice, read_invoice
 
 # In two readings of one invoice these never differ.
@@ -17,7 +18,7 @@ class InvoicePart:
 
     transcript: Transcript
     invoice: Invoice
-    kind: str
+    kind: InvoiceKind
     has_certain_supplier: bool
     doubtful_totals: Mapping[str, str]
 

@@ -1,4 +1,4 @@
-"""When an invoice was written and when it is to be paid, and in which order its dates have day and month."""
+"""When an invoice was written, and in which order its dates have day and month."""
 
 import re
 from collections.abc import Sequence
@@ -46,13 +46,16 @@ def find_issue_date(page: Sequence[TextLine], day_first: bool | None) -> date | 
     def read(text: str) -> date | None:
         return None if _begins_with_period(text) else _find_first_date(text, day_first)
 
+    def read_bare(text: str) -> date | None:
+        return None if _goes_on_in_words(text) else read(text)
+
     labelled = list_labelled_dates(
         _blank_terms(page), labels.ISSUE_DATE, lambda text: _read_issue_date(text, day_first)
     )
     if labelled:
         return choose_issue_date(labelled)
     outside = [line for line in page if not _is_table_head(line)]
-    bare = next((found.day for found in list_labelled_dates(outside, labels.BARE_DATE, read)), None)
+    bare = next((found.day for found in list_labelled_dates(outside, labels.BARE_DATE, read_bare)), None)
     if shared := _find_date_beside_number(page, day_first):
         # `Date:` is the invoice's as well: which of two is, nobody can tell.
         return shared if bare in (None, shared) else None
@@ -65,6 +68,13 @@ def find_issue_date(page: Sequence[TextLine], day_first: bool | None) -> date | 
         if paid:
             return paid
     return _find_lone_date(page, day_first)
+
+
+def _goes_on_in_words(text: str) -> bool:
+    """Whether words that are no other label stand behind a date: `14.10.2026 Montage Geländer`."""
+    match = values.DATES.search(text)
+    behind = text[match.end() :] if match else ""
+    return any(letter.isalpha() for letter in behind) and re.search(r"\w\s?[:#|]", behind) is None
 
 
 def _find_date_beside_number(page: Sequence[TextLine], day_first: bool | None) -> date | None:
@@ -192,18 +202,24 @@ def _read_issue_date(text: str, day_first: bool | None) -> date | None:
     return _find_first_date(text, day_first)
 
 
-_COLUMNS_OF_TABLE = 3
+# More heads of columns beside `Datum`.
+_UNIT_OF_WORK = labels.match_any(
+    r"^\W*(?:hrs|stunden|std|heures|horas|ore|uren|godziny|hodin\w{0,3}|timer|timmar|km|miles|kilometer)\W*$"
+)
 
 
 def _is_table_head(line: TextLine) -> bool:
     """Whether `Datum` in this line heads a column of positions: below it stand the days of what was done."""
-    if len(line.cells) < _COLUMNS_OF_TABLE:
-        return False
     texts = [cell.text for cell in line.cells]
-    if any(labels.INVOICE_NUMBER.search(text) or labels.BARE_NUMBER.match(text) for text in texts):
+    if len(texts) == 1 or any(letter.isdigit() for letter in line.text):
         return False
-    kinds = (labels.DESCRIPTION, labels.QUANTITY, labels.LINE_AMOUNT)
-    return any(map(labels.DESCRIPTION.search, texts)) or sum(any(map(kind.search, texts)) for kind in kinds) > 1
+    if any(map(_NUMBERS_OR_DUE.search, texts)) or any(map(labels.BARE_NUMBER.match, texts)):
+        return False
+    kinds = (labels.DESCRIPTION, labels.QUANTITY, labels.LINE_AMOUNT, _UNIT_OF_WORK)
+    return any(kind.search(text) for kind in kinds for text in texts)
+
+
+_NUMBERS_OR_DUE = re.compile(f"{labels.INVOICE_NUMBER.pattern}|{labels.DUE_DATE.pattern}", re.IGNORECASE)
 
 
 # `Musterstadt, den 3. Mai 2026`
@@ -219,32 +235,21 @@ def _find_lone_date(page: Sequence[TextLine], day_first: bool | None) -> date | 
     days = [
         found
         for line in (*near, *lower)
-        # What has words to its left is the date of those, and what has a price to its right that of a position.
-        for cell in line.cells[: 0 if any(values.is_money(other.text) for other in line.cells[1:]) else 1]
+        # What has words to its left is the date of those, and what has an amount to its right that of a position.
+        for cell in line.cells[: 0 if any(_is_amount(other.text) for other in line.cells[1:]) else 1]
         if len(alone := _TOWN_BEFORE_DATE.sub("", cell.text)) <= 20
-        # `4500781 / 02.03.2026` is the day of what has that number.
-        and not any(letter.isdigit() for letter in values.mask_dates(alone))
+        # `4500781 / 02.03.2026` is the day of what has that number, `Scadenza: 03/12/2026` that of what it says.
+        and not any(letter.isdigit() or letter == ":" for letter in values.mask_dates(alone))
         and (found := _find_first_date(cell.text, day_first))
         and len(values.find_dates(cell.text)) == 1
     ]
     return days[0] if len(set(days)) == 1 else None
 
 
-def find_due_date(page: Sequence[TextLine], day_first: bool | None) -> date | None:
-    return find_first_parsed(list_texts_beside(page, labels.DUE_DATE), lambda text: _read_due_date(text, day_first))
+def _is_amount(text: str) -> bool:
+    return values.is_money(text) or text.strip().isdecimal()
 
 
 def _find_first_date(text: str, day_first: bool | None) -> date | None:
     written = values.find_dates(text)
     return written[0].resolve_date(day_first=day_first) if written else None
-
-
-def _read_due_date(text: str, day_first: bool | None) -> date | None:
-    """The first date, but where there is a cash discount the last: `bis 3.5. mit 2 % Skonto, bis 1.6. ohne Abzug`."""
-    written = values.find_dates(text)
-    if not labels.CASH_DISCOUNT.search(text):
-        return written[0].resolve_date(day_first=day_first) if written else None
-    if len(written) == 1 and labels.FOR_CASH_DISCOUNT.search(values.mask_dates(text)):
-        return None
-    days = [found for each in written if (found := each.resolve_date(day_first=day_first)) is not None]
-    return max(days) if days and len(days) == len(written) else None

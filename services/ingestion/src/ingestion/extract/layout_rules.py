@@ -7,14 +7,18 @@ lines count only if their amounts make a total of the page.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
-from ingestion.domain.invoice import CORRECTED_INVOICE, CREDIT_NOTE, INVOICE, TOTAL_FIELDS, Invoice
+from ingestion.domain.invoice import TOTAL_FIELDS, Invoice
 from ingestion.domain.numbers import format_amount
 from ingestion.domain.transcript import TextLine, Transcript
 from ingestion.extract import labels, tax_labels, title_words, values
+from ingestion.extract.cash_discounts import AskedAmounts
 from ingestion.extract.document_kind import is_from_bank
+from ingestion.extract.due_dates import find_due_date
 from ingestion.extract.invoice_currency import find_currency
-from ingestion.extract.invoice_dates import determine_day_first, find_due_date, find_issue_date
+from ingestion.extract.invoice_dates import determine_day_first, find_issue_date
+from ingestion.extract.invoice_kind import InvoiceKind, determine_invoice_kind
 from ingestion.extract.invoice_lines import find_invoice_lines
 from ingestion.extract.invoice_number import find_invoice_number
 from ingestion.extract.ocr_certainty import was_read_by_ocr
@@ -37,16 +41,17 @@ from ingestion.extract.totals import InvoiceTotals, find_totals
 _MAX_LINES = 1500
 _MAX_CELL = 300
 _MAX_CELLS = 40  # of a line
+_LONGEST_TERM = timedelta(days=366)
 _LONG_DOCUMENT = 3  # pages in front of the last one, from which on the invoice is looked for
 
 
 @dataclass(frozen=True, slots=True)
 class PrintedInvoice:
-    """What pages say. `kind` is `invoice`, `credit_note` or `corrected_invoice`; `has_certain_supplier` whether signs
-    on them agree whose invoice it is. `doubtful_totals` are amounts that the page names and speaks against itself."""
+    """What pages say. `has_certain_supplier` is whether signs on them agree whose invoice it is. `doubtful_totals` are
+    amounts that the page names and speaks against itself."""
 
     invoice: Invoice
-    kind: str
+    kind: InvoiceKind
     has_certain_supplier: bool
     doubtful_totals: Mapping[str, str]
 
@@ -62,13 +67,14 @@ def read_invoice(transcript: Transcript) -> PrintedInvoice:
     issued = find_issue_date(page, day_first)
     # What a reminder asks for is no invoice's total, with its fees and what was paid already.
     totals = InvoiceTotals() if asks_for_nothing_new(page) else find_totals(page, currency, IssueDay(issued, day_first))
-    due = find_due_date(page, day_first)
+    number = find_invoice_number(page)
+    due = find_due_date(page, day_first, _list_asked(totals), number)
     invoice = Invoice(
         supplier_name=supplier_name,
-        invoice_number=find_invoice_number(page),
+        invoice_number=number,
         issue_date=issued,
-        # Due before it was written: one of the two is something else.
-        due_date=due if due is None or issued is None or due >= issued else None,
+        # Due before it was written, or a year later: one of the two is something else.
+        due_date=due if due is None or issued is None or issued <= due <= issued + _LONGEST_TERM else None,
         currency=currency,
         total_gross=totals.gross,
         total_net=totals.net,
@@ -79,7 +85,7 @@ def read_invoice(transcript: Transcript) -> PrintedInvoice:
     )
     is_certain = supplier is not None and supplier.is_certain
     return PrintedInvoice(
-        _add_lines(invoice, page, totals), _determine_kind(page, invoice), is_certain, _write_doubtful(totals)
+        _add_lines(invoice, page, totals), determine_invoice_kind(page, invoice), is_certain, _write_doubtful(totals)
     )
 
 
@@ -87,6 +93,11 @@ def _write_doubtful(totals: InvoiceTotals) -> dict[str, str]:
     """By the names of the fields, as an extraction has them."""
     amounts = zip(TOTAL_FIELDS, (totals.doubtful, totals.doubtful_net, totals.doubtful_tax), strict=True)
     return {name: text for name, amount in amounts if (text := format_amount(amount)) is not None}
+
+
+def _list_asked(totals: InvoiceTotals) -> AskedAmounts:
+    asked = tuple(amount for amount in (totals.gross, totals.due) if amount is not None)
+    return AskedAmounts(asked, tuple(amount for amount in (totals.net, totals.tax) if amount is not None))
 
 
 def is_invoice(transcript: Transcript) -> bool:
@@ -150,15 +161,6 @@ def _find_beginning(lines: Sequence[TextLine]) -> int:
         if line.page in named and any(values.is_money(text) for text in texts):
             return start[line.page]
     return 0
-
-
-def _determine_kind(page: Sequence[TextLine], invoice: Invoice) -> str:
-    head = [cell.text for line in limit_to_head(page) for cell in line.cells]
-    if any(title_words.CORRECTION_WORD.search(text) for text in head):
-        return CORRECTED_INVOICE
-    if any(labels.HEADLINE.match(text) and title_words.CREDIT_WORD.search(text) for text in head):
-        return CREDIT_NOTE
-    return invoice.determine_document_type() if invoice.total_gross is not None else INVOICE
 
 
 def _add_lines(invoice: Invoice, page: Sequence[TextLine], totals: InvoiceTotals) -> Invoice:

@@ -78,7 +78,7 @@ def is_another_kind(document_type: str, transcript: Transcript) -> bool:
     page = limit_lines(transcript)
     if asks_for_nothing_new(page) and not begins_again_as_invoice(page):
         return True
-    return {document_type, read_invoice(transcript).kind} == {INVOICE, CREDIT_NOTE}
+    return {document_type, read_invoice(transcript).kind.document_type} == {INVOICE, CREDIT_NOTE}
 
 
 def _list_missing_values(

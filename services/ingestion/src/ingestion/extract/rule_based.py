@@ -37,7 +37,9 @@ _FIELD_WEIGHTS = {"invoice_number": 0.25, "total_gross": 0.25, "issue_date": 0.2
 _DOUBTFUL_CONFIDENCE = 0.4
 _ONE_SIGN_CONFIDENCE = 0.6  # only a person, or an earlier document, knows whether it is right
 # These doubt all that was read.
-_WHOLE_DOUBTS = frozenset({ReviewReason.OCR_UNCERTAIN, ReviewReason.SEVERAL_INVOICES})
+_WHOLE_DOUBTS = frozenset(
+    {ReviewReason.OCR_UNCERTAIN, ReviewReason.SEVERAL_INVOICES, ReviewReason.DOCUMENT_TYPE_UNCERTAIN}
+)
 
 
 def classify_document(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
@@ -45,7 +47,7 @@ def classify_document(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
     transcript, parts = _read_parts(file.read())
     if transcript.e_invoice is not None:
         return {"document_type": transcript.e_invoice["document_type"], "confidence": 1.0}
-    return {"document_type": parts[0].kind if parts else None, "confidence": 0.8}
+    return {"document_type": parts[0].kind.document_type if parts else None, "confidence": 0.8}
 
 
 def extract_invoice(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
@@ -60,6 +62,8 @@ def extract_invoice(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
     doubt = ReviewReason.OCR_UNCERTAIN if is_uncertain else None
     if contradict_each_other(parts):
         doubt = ReviewReason.SEVERAL_INVOICES
+    elif doubt is None and not part.kind.is_certain:
+        doubt = ReviewReason.DOCUMENT_TYPE_UNCERTAIN
     confidence = estimate_confidence(part.invoice)
     if doubt is None and part.invoice.supplier_name is not None and not part.has_certain_supplier:
         doubt, confidence = ReviewReason.SUPPLIER_UNCERTAIN, min(confidence, _ONE_SIGN_CONFIDENCE)
@@ -67,7 +71,7 @@ def extract_invoice(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
     if part.invoice.total_gross is None and part.doubtful_totals:
         extraction, confidence = extraction | {PAGE_TOTALS: part.doubtful_totals}, min(confidence, _DOUBTFUL_CONFIDENCE)
     return {
-        "document_type": part.kind,
+        "document_type": part.kind.document_type,
         "extraction": extraction,
         "confidence": min(confidence, 0.5) if doubt in _WHOLE_DOUBTS else confidence,
         "doubts": [],

@@ -14,12 +14,18 @@ INVOICE_WORD = match_any(
 )
 CREDIT_WORD = match_any(
     r"\bcredit\s*(?:note|memo)\b",
-    r"\bgutschrift\b",
+    r"\b(?:rechnungs)?gutschrift\b|\bfactura\s+de\s+abono\b|\bnota\s+di\s+accredito\b",
     r"\bavoir\b",
     r"\bcreditnota\b",
     r"\bcreditfactuur\b",
     r"\bnote\s+de\s+crédit\b",
     r"\bnota\s+d[ei]\s+cr[ée]dito\b|\bkreditnota\b|\bkreditfaktura\b|\bdobropis\b",
+)
+# Something is undone: what was invoiced, or what was given back.
+REVERSAL_WORD = match_any(
+    r"\bstorno(?:rechnung|faktura|beleg)?\b|\bstornierung\b|^\W*credit\W*$|^\W*refund\b|\b(?:cancellation|reversal)\s+(?:of|invoice)\b",
+    r"\bannulation\b|\banulaci[óo]n\b|\bannullamento\b|\bannulering\b|\banulação\b|\banulowanie\b|\bopravný\s+daňový\s+doklad\b",
+    r"\bannullering\b|\bmakulering\b",
 )
 CORRECTION_WORD = match_any(
     r"\brechnungs-?\s?korrektur\b",

@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import replace
+from hashlib import sha256
 from typing import Any
 
 import pytest
@@ -219,6 +220,9 @@ async def test_invoices_that_wait_for_their_supplier_are_read_again_once_a_perso
     first, second = [await finish_document(site, name, uncertain) for name in ("first", "second")]
     other = await finish_document(site, "other", elsewhere)
     stranger = await finish_document(site, "stranger", uncertain, tenant="globex")
+    # Two thousand so long would keep the reviewer waiting.
+    noise = "".join(sha256(str(number).encode()).hexdigest() for number in range(2000))
+    await finish_document(site, "long", replace(uncertain, extraction={**(uncertain.extraction or {}), "notes": noise}))
     await site.decide_document(first, ReviewAction.CONFIRM)
     due = await site.pool.fetch("select document_id from ingestion.document where next_attempt_at is not null")
     assert [row["document_id"] for row in due] == [second]

@@ -30,6 +30,9 @@ def test_an_invoice_that_is_dated_over_a_year_ahead_is_refused() -> None:
         ({"currency": "eur"}, "currency"),
         ({"iban": "DE00370400440532013000"}, "check digits"),
         ({"iban": "hello"}, "check digits"),
+        ({"total_gross": "1.234"}, "total_gross: 1.234 has more decimals than money has"),
+        ({"total_net": "1.000"}, "as 1234.56"),
+        ({"amount_due": "12.5000", "currency": "KWD"}, "more decimals than money has"),
         ({"vat_id": "hello"}, "a VAT id or tax number is needed"),
         ({"vat_id": "hello123456"}, "a VAT id or tax number is needed"),
         ({"vat_id": "hello 123456"}, "a VAT id or tax number is needed, alone"),
@@ -85,6 +88,12 @@ def test_a_number_without_the_form_of_its_kind_is_refused_with_what_is_needed(
 def test_a_tax_id_is_taken_as_papers_print_it(tax_id: str) -> None:
     """Its check digit too: a paper may print one that was never right."""
     assert CorrectedFields.model_validate({"vat_id": tax_id}).to_json() == {"vat_id": tax_id}
+
+
+def test_an_amount_has_the_decimals_of_its_currency() -> None:
+    given = {"total_gross": "1.234", "currency": "KWD"}
+    assert CorrectedFields.model_validate(given).to_json() == given
+    assert CorrectedFields.model_validate({"total_gross": "1234.5"}).to_json() == {"total_gross": "1234.50"}
 
 
 def test_an_account_of_a_bank_that_a_list_lacks_is_taken_as_readers_take_it() -> None:

@@ -1,5 +1,6 @@
 """Trades as a review gives them."""
 
+import json
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
@@ -7,7 +8,8 @@ import pytest
 from ingestion_fakes import build_trade
 from pydantic import TypeAdapter, ValidationError
 
-from ingestion.api.trade_fields import CorrectedTrade, ISINFilter
+from ingestion.api.review import MAX_REVIEW_BYTES
+from ingestion.api.trade_fields import MAX_TRADES, CorrectedTrade, ISINFilter
 from ingestion.domain.trade import TRADE_FIELDS
 
 
@@ -49,6 +51,12 @@ def test_a_trade_of_today_and_prices_in_pence_are_taken() -> None:
     given = {"trade_date": today, "trade_time": "23:59", "currency": "GBP", "foreign_currency": "GBX"}
     written = CorrectedTrade.model_validate(given).to_json()
     assert {name: written[name] for name in given} == given
+
+
+def test_as_many_trades_as_a_statement_may_have_are_no_larger_than_a_review() -> None:
+    usual = build_trade(account="12 34 56 78", account_name="Anna Muster", security_name="Muster Holding AG " * 4)
+    given = {"action": "correct", "fields": {"trades": [usual.to_json()] * MAX_TRADES}}
+    assert len(json.dumps(given)) < MAX_REVIEW_BYTES
 
 
 def test_a_list_is_not_asked_for_by_what_is_no_isin() -> None:

@@ -49,6 +49,7 @@ def test_every_reason_says_whether_the_document_was_read() -> None:
         ReviewReason.TOTALS_DO_NOT_ADD_UP,
         ReviewReason.PAGE_AND_XML_DISAGREE,
         ReviewReason.SUPPLIER_UNCERTAIN,
+        ReviewReason.DOCUMENT_TYPE_UNCERTAIN,
         ReviewReason.IBAN_CHANGED,
         ReviewReason.IBAN_NOT_ON_PAGE,
         ReviewReason.EXTRACTION_TOO_LARGE,

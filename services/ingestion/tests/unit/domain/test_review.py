@@ -338,6 +338,7 @@ DAY = date(2026, 4, 1)
         ({"currency": "DEM"}, "trades.1: DEM was replaced by 2002, and the trade_date is 2026-04-01"),
         ({"foreign_currency": "HRK"}, "trades.1: HRK was replaced by 2023"),
         ({"trade_date": None, "settlement_date": DAY, "currency": "DEM"}, "and the settlement_date is 2026-04-01"),
+        ({"settled_amount": Decimal("1.234")}, "trades.1: the settled_amount 1.234 has more decimals than money has"),
         ({"wkn": "716460"}, "trades.1: the wkn 716460 is not that of the isin DE0008404005"),
     ],
 )

@@ -407,3 +407,23 @@ def test_words_of_its_own_beside_a_label_leave_it_the_invoices(own: str) -> None
 def test_of_two_days_with_labels_of_an_invoice_nobody_can_tell() -> None:
     assert dates("Rechnung 17", "Rechnungsdatum: 03.11.2026", "Rechnungsdatum: 04.11.2026")[0] == "None"
     assert dates("Rechnung 17", "Ausstellungsdatum: 04.11.2026", "Rechnungsdatum: 03.11.2026")[0] == "2026-11-03"
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        ("Date | Work | £", "14 October 2026 | Doors | 1,000.00"),
+        ("Datum    Stunden", "14.10.2026    8"),
+        ("Dato    Kørsel    Km", "14.10.2026    Aarhus    12"),
+        ("Le 14/10/2026, intervention sur votre chantier",),
+        ("Le 14/10/2026 : pose de la porte",),
+        ("Datum 14.10.2026 Montage Geländer",),
+        ("Date: 14 October 2026, site visit",),
+        ("Date of delivery: 14 October 2026",),
+        ("Scadenza: 14/10/2026",),
+    ],
+)
+def test_a_bare_date_is_one_that_nothing_else_is_said_of(rows: tuple[str, ...]) -> None:
+    cells = [row.replace(" | ", "    ") for row in rows]
+    assert dates("Invoice no. 17", *cells)[0] == "None"
+    assert dates("Invoice no. 17", *cells, "Date: 3 November 2026")[0] == "2026-11-03"

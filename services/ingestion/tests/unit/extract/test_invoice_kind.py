@@ -1,0 +1,70 @@
+"""Whether money is asked for or given back."""
+
+import pytest
+
+from ingestion.domain.invoice import CORRECTED_INVOICE, CREDIT_NOTE, INVOICE
+from ingestion.domain.transcript import Transcript
+from ingestion.extract.invoice_kind import InvoiceKind
+from ingestion.extract.layout_rules import read_invoice
+
+
+def kind(*rows: str) -> InvoiceKind:
+    return read_invoice(Transcript.from_rows(rows)).kind
+
+
+@pytest.mark.parametrize(
+    ("title", "sentence"),
+    [
+        ("Rechnung", "Gutschrift aus 2025 bitte bei der Überweisung abziehen"),
+        ("Rechnung", "Gutschrift 90 liegt bei"),
+        ("Invoice", "Credit note policy: see overleaf"),
+        ("Invoice", "A corrected invoice will follow if details are wrong"),
+        ("Facture", "Avoir sur votre compte : 0,00 €"),
+        ("Factura", "Nota de crédito 90: aplicada"),
+        ("Fattura", "Nota di credito 90 già emessa"),
+        ("Factuur", "Creditnota 90 is verrekend"),
+        ("Faktura", "Faktura korygująca zostanie wysłana po zwrocie palet"),
+        ("Faktura", "Kreditnota sendes ved returnering"),
+        ("Faktura", "Kreditfaktura: nej"),
+    ],
+)
+def test_a_sentence_on_what_is_given_back_makes_no_credit_note(title: str, sentence: str) -> None:
+    for rows in ((title, sentence), (sentence, title)):
+        assert kind("Example GmbH", *rows, "Total  10.00 EUR") == InvoiceKind(INVOICE)
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "Gutschrift",
+        "Rechnungsgutschrift",
+        "Gutschrift zur Rechnung 4711 vom 03.05.2026",
+        "Credit note no. CN-118",
+        "Avoir n° AV-118",
+        "Factura de abono",
+        "Nota di accredito n. 118",
+        "Creditfactuur",
+        "Kreditfaktura",
+    ],
+)
+def test_a_credit_note_is_one_by_its_title_also_beside_the_number_of_its_invoice(title: str) -> None:
+    assert kind("Example", title, "Rechnungsnummer: 4711", "Total  10.00 EUR") == InvoiceKind(CREDIT_NOTE)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        ("Invoice", "Credit note no. CN-90"),
+        ("Rechnung/Gutschrift",),
+        ("Stornorechnung",),
+        ("Rechnung", "STORNO der Rechnung 2026-4400"),
+        ("Refund",),
+        ("Opravný daňový doklad č. 7",),
+    ],
+)
+def test_where_titles_say_both_or_that_something_is_undone_a_person_says_whether_it_is_paid(
+    rows: tuple[str, ...],
+) -> None:
+    assert kind("Example", *rows, "Total  10.00 EUR") == InvoiceKind(INVOICE, is_certain=False)
+    # Its amounts say it.
+    assert kind("Example", "Stornorechnung", "Total  -10.00 EUR") == InvoiceKind(CORRECTED_INVOICE)
