@@ -29,6 +29,7 @@ from ingestion.extract.trades.columns import Columns, find_columns
 from ingestion.extract.trades.day_order import determine_day_first, may_be_dollar_of_other_country
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import MAX_LINES, ReadLine, read_lines
+from ingestion.extract.trades.named_above import forget_what_stands_above
 from ingestion.extract.trades.named_days import begins_with_other_day
 from ingestion.extract.trades.no_trade import (
     has_valuation_title,
@@ -169,10 +170,12 @@ def _read_lines(page: Sequence[TextLine], lines: Sequence[ReadLine], *, is_cut: 
 def _read_trades(lines: Sequence[ReadLine], shared: SharedFacts, kind: DocumentKind | None) -> list[TradeReading]:
     """Of the parts that begin with a trade, of rows, or of the document as a whole."""
     sections = find_sections(lines)
+    blocks = _find_blocks(lines, kind)[:_MAX_TRADES]
     readings = [
         _doubt_taken_back(read_trade(block, shared), block[0], sections[block[0].index - lines[0].index])
-        for block in _find_blocks(lines, kind)[:_MAX_TRADES]
+        for block in blocks
     ]
+    readings = forget_what_stands_above(readings, blocks, lines)
     if sum(map(_is_solved, readings)) >= _SEVERAL:
         return readings
     if rows := read_row_trades(lines, shared, is_statement=kind is DocumentKind.ACTIVITY_STATEMENT):
