@@ -37,6 +37,7 @@ _TOKEN = re.compile(
     rf"(?P<number>\d{{1,3}}(?:['’]\d{{3}})+(?:\.\d{{1,12}})?|\d{{1,3}}(?:[{_BLANKS}]\d{{3}})+(?:,\d{{1,12}})?|\d(?:[\d.,]{{0,30}}\d)?)"
     rf"(?:,--|,-|\.-|\.–)?(?P<after>\s?[-−–](?=\s|$|[A-Z]{{3}}))?(?![\w/:’']|[.,]\d)?(?:\s{{0,3}}(?P<unit>{_MONEY})(?![\w]))?",
 )
+_DIGIT = re.compile(r"\d")
 _ENDS_WITH_AMOUNT = re.compile(rf"(?<!\w){_MONEY}\s?[-−–]?\d[\d.,'’]{{0,30}}\s*$")
 _ENDS_WITH_CURRENCY = re.compile(rf"\d\s?[-−–]?\s?{_MONEY}\s*$")
 _IN_PENCE = re.compile(r"p(?![^\W_])")
@@ -108,6 +109,8 @@ def _round_half(number: Number, value: Decimal) -> Decimal:
 
 def mask_codes(text: str) -> str:
     """The text with dates, times and numbers of other things blanked out, places kept."""
+    if _DIGIT.search(text) is None:
+        return text
     masked = _MASKED.sub(lambda match: " " * len(match[0]), text)
     return values.DATES.sub(lambda match: " " * len(match[0]), masked)
 
