@@ -204,6 +204,8 @@ _SYMBOLS = {
     "a$": "AUD",
     "$": "USD",
 }
+# Those that invoices are read in. A code of `domain/currencies.py` that is none of them (`ALL`, `TOP`, `TRY`) may be a
+# word, and an invoice in it is for a person.
 CURRENCY_CODES = {"EUR", "USD", "GBP", "CHF", "PLN", "CAD", "AUD", "DKK", "SEK", "NOK", "CZK", "HUF", "RON", "BRL"}
 DOLLARS = {"USD", "CAD", "AUD"}
 _WORDS = {"us dollars": "USD", "euros": "EUR", "euro": "EUR", "pound sterling": "GBP", "złotych": "PLN"}

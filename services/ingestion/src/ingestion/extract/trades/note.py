@@ -44,7 +44,7 @@ from ingestion.extract.trades.no_trade import (
     tells_of_trade,
 )
 from ingestion.extract.trades.no_trade_words import LIKE_TRADE
-from ingestion.extract.trades.numbers import CURRENCIES
+from ingestion.extract.trades.numbers import CURRENCIES, DOLLARS
 from ingestion.extract.trades.plain_letters import restore_letters
 from ingestion.extract.trades.row_side import SidePlace, find_row_side, says_not_done
 from ingestion.extract.trades.row_trades import read_row_trades
@@ -425,7 +425,7 @@ def _find_dollar(lines: Sequence[ReadLine]) -> str | None:
     return named.pop() if len(named) == 1 and not named & {"USD", "US$"} else None
 
 
-_DOLLARS = re.compile(r"\b(?:USD|AUD|CAD|NZD|HKD|SGD)\b|US\$")
+_DOLLARS = re.compile(rf"\b(?:{'|'.join(sorted(DOLLARS))})\b|US\$")
 
 
 def _find_doubts(

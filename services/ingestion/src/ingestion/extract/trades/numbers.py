@@ -11,10 +11,12 @@ from decimal import Decimal
 
 from ingestion.extract import values
 
+# What brokers' pages name beside numbers, and prices in pence; more would make currencies of words and symbols.
 _CODES = (
     "EUR|USD|GBP|GBX|CHF|PLN|CAD|AUD|NZD|DKK|SEK|NOK|CZK|HUF|RON|BRL|JPY|HKD|SGD|CNY|INR|ZAR|MXN|TRY|ILS|KRW|THB|RUB"
 )
 CURRENCIES = frozenset(_CODES.split("|"))
+DOLLARS = frozenset({"USD", "AUD", "CAD", "NZD", "HKD", "SGD"})
 _MONEY = rf"(?:{_CODES}|US\$|C\$|CA\$|A\$|R\$|zł|Kč|kr\.?|[€$£])"
 _SYMBOLS = {
     "€": "EUR",
@@ -215,10 +217,7 @@ def _list_readings(written: str, decimal_mark: str | None) -> Iterator[Decimal]:
 def _list_dollars(match: re.Match[str]) -> set[str]:
     """The dollars that a number's currencies name, `$` alone none of them."""
     written = {match["before"], match["inner"], match["unit"]} - {"$", None}
-    return {currency for one in written if (currency := _name_currency(one)) in _DOLLARS}
-
-
-_DOLLARS = frozenset({"USD", "AUD", "CAD", "NZD", "HKD", "SGD"})
+    return {currency for one in written if (currency := _name_currency(one)) in DOLLARS}
 
 
 def _name_currency(written: str | None, dollar: str | None = None) -> str | None:
