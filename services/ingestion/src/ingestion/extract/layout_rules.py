@@ -17,7 +17,7 @@ from ingestion.extract.cash_discounts import AskedAmounts
 from ingestion.extract.document_kind import is_from_bank
 from ingestion.extract.due_dates import find_due_date
 from ingestion.extract.invoice_currency import find_currency
-from ingestion.extract.invoice_dates import determine_day_first, find_issue_date
+from ingestion.extract.invoice_dates import determine_day_first, find_issue_date, has_undecided_issue_date
 from ingestion.extract.invoice_kind import InvoiceKind, determine_invoice_kind
 from ingestion.extract.invoice_lines import find_invoice_lines
 from ingestion.extract.invoice_number import find_invoice_number
@@ -93,7 +93,7 @@ def _read_pages(page: Sequence[TextLine]) -> PrintedInvoice:
     certain_name = supplier_name if supplier is not None and supplier.is_certain else None
     currency = find_currency(page, certain_name)
     day_first = determine_day_first(page, currency, certain_name)
-    issued = find_issue_date(page, day_first)
+    issued = None if has_undecided_issue_date(page, day_first) else find_issue_date(page, day_first)
     # What a reminder asks for is no invoice's total, with its fees and what was paid already.
     totals = InvoiceTotals() if asks_for_nothing_new(page) else find_totals(page, currency, IssueDay(issued, day_first))
     number = find_invoice_number(page)

@@ -9,7 +9,6 @@ from itertools import product
 from ingestion.domain.transcript import TextLine
 from ingestion.extract import change_labels, labels, tax_labels, values
 from ingestion.extract.amount_due import choose_due, list_amounts_due, may_plan_payments
-from ingestion.extract.invoice_currency import is_foreign
 from ingestion.extract.labelled_amounts import list_labelled_amounts, list_labelled_ends, list_row_amounts
 from ingestion.extract.no_tax import says_that_no_tax_is_owed
 from ingestion.extract.part_payments import drop_part_rows, find_parts_taken
@@ -124,7 +123,7 @@ def _drop_foreign(page: Sequence[TextLine], currency: str | None) -> list[TextLi
     return [
         replace(line, cells=cells) if len(cells) < len(line.cells) else line
         for line in page
-        if (cells := tuple(cell for cell in line.cells if not is_foreign(cell.text, currency)))
+        if (cells := tuple(cell for cell in line.cells if not values.is_foreign(cell.text, currency)))
     ]
 
 

@@ -21,6 +21,7 @@ _CENT = Decimal("0.02")
 _LEAST = Decimal("0.01")
 _MAX_ROWS = 400  # below one head
 _MAX_HEAD = 3  # lines
+_LINES_OF_ROW = 3  # that a row may go on in
 _MIN_HEADS = 3  # labels of numbers, or cells, of a line that is a head, though not that of a table that is understood
 _COLUMNS = frozenset(
     {
@@ -232,6 +233,17 @@ def _list_currencies(text: str) -> frozenset[str]:
 def list_currency_cells(line: ReadLine) -> set[str | None]:
     """The currencies that a row has in cells of their own."""
     return {cell.strip() for cell in line.text.split("\t") if cell.strip() in CURRENCIES}
+
+
+def goes_on_with_costs(row: ReadLine, below: Sequence[ReadLine]) -> bool:
+    """Whether the lines directly below a row name what it cost, or what was paid: `Commission 9.95   Net 729.95`."""
+    for line in below[:_LINES_OF_ROW]:
+        if line.dates or line.source.page != row.source.page:
+            return False
+        named = {place.label for place in line.labels}
+        if named & (_COSTS | {Label.SETTLED}) and any(number.is_money and number.value for number in line.numbers):
+            return True
+    return False
 
 
 def resolve_amounts(row: RowColumns, direction: Direction | None) -> RowAmounts | None:
