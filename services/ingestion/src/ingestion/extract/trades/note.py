@@ -54,6 +54,7 @@ from ingestion.extract.trades.security import (
     find_account,
     find_account_name,
     find_reference,
+    has_several_accounts,
     list_isins,
     list_other_isins,
 )
@@ -154,6 +155,8 @@ def _read_lines(page: Sequence[TextLine], lines: Sequence[ReadLine], *, is_cut: 
     is_open = may_be_dollar_of_other_country(page)
     isins = list_isins(lines)
     readings = [_name_dollar(_name_security(reading, isins), dollar, is_open=is_open) for reading in readings]
+    if len(readings) > 1 and has_several_accounts(lines):
+        readings = [replace(found, trade=replace(found.trade, account=None)) for found in readings]
     is_statement = document_type == ACTIVITY_STATEMENT
     replaced = find_replaced_note(lines) if _makes_trades(readings) else None
     if replaced is not None and not is_statement and len(readings) == 1:

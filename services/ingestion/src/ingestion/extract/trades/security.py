@@ -246,6 +246,15 @@ def find_account(lines: Sequence[ReadLine]) -> str | None:
     return None
 
 
+def has_several_accounts(lines: Sequence[ReadLine]) -> bool:
+    """Whether one label names several accounts: which of several trades is of which, nothing says."""
+    found: dict[str, set[str]] = {}
+    for line, place in list_places(lines, Label.ACCOUNT):
+        if (number := _read_number_behind(line, place, _ACCOUNT)) is not None and len(number) >= _MIN_ACCOUNT:
+            found.setdefault(line.text[place.start : place.end].lower(), set()).add(number.replace(" ", ""))
+    return any(len(numbers) > 1 for numbers in found.values())
+
+
 def _is_of_payment(lines: Sequence[ReadLine], line: ReadLine, place: LabelPlace) -> bool:
     """Whether it is the account at a bank that money is paid from or to: the words for that stand in front of it, or a
     field of the bank directly above."""
