@@ -13,7 +13,7 @@ from ingestion.domain.trade import Direction
 from ingestion.extract.labels import match_any
 from ingestion.extract.trades.currency_names import list_named
 from ingestion.extract.trades.labels import Label
-from ingestion.extract.trades.lines import LabelPlace, ReadLine, find_label_places
+from ingestion.extract.trades.lines import MAX_PROSE, LabelPlace, ReadLine, find_label_places
 from ingestion.extract.trades.numbers import CURRENCIES, Number, compute_rounding
 from ingestion.extract.trades.section_words import find_currency as find_section_currency
 
@@ -151,7 +151,8 @@ def _read_head(lines: Sequence[ReadLine], position: int, above: _Head | None) ->
         part = lines[max(0, position - size + 1) : position + 1]
         if len(part) < size or any(other.numbers or other.dates for other in part):
             break
-        if _are_one_head(part) and (columns := _list_heads(_merge_cells(part))):
+        is_known = size == 1 and len(line.text) <= MAX_PROSE
+        if _are_one_head(part) and (columns := _list_heads(_merge_cells(part), line.labels if is_known else None)):
             return _build_head(columns, part)
     named = [place.label for place in line.labels if place.label in _COLUMNS]
     if above is not None and above.columns and named:
@@ -197,9 +198,10 @@ def _merge_cells(part: Sequence[ReadLine]) -> str:
     return "\t".join(text for _, _, text in sorted(columns))
 
 
-def _list_heads(text: str) -> list[tuple[Label, str | None]]:
-    """The columns that have numbers, if the text is the head of a table of trades."""
-    named = list(find_label_places(text))
+def _list_heads(text: str, known: Sequence[LabelPlace] | None) -> list[tuple[Label, str | None]]:
+    """The columns that have numbers, if the text is the head of a table of trades; `known` are its labels, if they were
+    looked for."""
+    named = list(find_label_places(text)) if known is None else known
     places = [place for place in named if place.label in _COLUMNS and not _is_said_again(place, named, text)]
     found = [place.label for place in places]
     amounts = [label for label in found if label in (Label.GROSS, Label.SETTLED)]

@@ -44,7 +44,7 @@ from ingestion.extract.trades.no_trade import (
     tells_of_trade,
 )
 from ingestion.extract.trades.no_trade_words import LIKE_TRADE
-from ingestion.extract.trades.numbers import CURRENCIES
+from ingestion.extract.trades.numbers import CURRENCIES, DOLLARS
 from ingestion.extract.trades.plain_letters import restore_letters
 from ingestion.extract.trades.row_side import SidePlace, find_row_side, says_not_done
 from ingestion.extract.trades.row_trades import read_row_trades
@@ -54,6 +54,7 @@ from ingestion.extract.trades.security import (
     find_account,
     find_account_name,
     find_reference,
+    has_several_accounts,
     list_isins,
     list_other_isins,
 )
@@ -154,6 +155,8 @@ def _read_lines(page: Sequence[TextLine], lines: Sequence[ReadLine], *, is_cut: 
     is_open = may_be_dollar_of_other_country(page)
     isins = list_isins(lines)
     readings = [_name_dollar(_name_security(reading, isins), dollar, is_open=is_open) for reading in readings]
+    if len(readings) > 1 and has_several_accounts(lines):
+        readings = [replace(found, trade=replace(found.trade, account=None)) for found in readings]
     is_statement = document_type == ACTIVITY_STATEMENT
     replaced = find_replaced_note(lines) if _makes_trades(readings) else None
     if replaced is not None and not is_statement and len(readings) == 1:
@@ -422,7 +425,7 @@ def _find_dollar(lines: Sequence[ReadLine]) -> str | None:
     return named.pop() if len(named) == 1 and not named & {"USD", "US$"} else None
 
 
-_DOLLARS = re.compile(r"\b(?:USD|AUD|CAD|NZD|HKD|SGD)\b|US\$")
+_DOLLARS = re.compile(rf"\b(?:{'|'.join(sorted(DOLLARS))})\b|US\$")
 
 
 def _find_doubts(

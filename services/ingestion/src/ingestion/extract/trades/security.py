@@ -143,7 +143,7 @@ _AT_END = re.compile(r"[^\W\d_]{2}.{0,80}\s((?=[A-Z0-9]*\d)[A-Z0-9]{6})\s*$")
 _PAIR = re.compile(r"\b[A-Z]{2}[A-Z0-9]{9}\d\s?/\s?((?=[A-Z]*\d)[A-Z0-9]{6})(?!\w)")
 
 
-_REFERENCE = re.compile(r"(?:[A-Z]{1,3}\s)?(?=[\w./-]*\d)(?:[\w./-]{3,40}|\d\d(?= \d))")
+_REFERENCE = re.compile(r"(?:[A-Z]{1,3}\s)?(?=[\w./-]{0,39}\d)(?:[\w./-]{3,40}|\d\d(?= \d))")
 # `Y 1044.8810.2100`, `YP/ 0099214`: letters of the bank in front of it.
 _ACCOUNT = re.compile(r"(?:(?!NR|NO|ID|N )[A-Z]{1,2}/? )?(?=[\w./-]{0,39}\d)[\w./-]{2,40}")
 _BEFORE_NUMBER = re.compile(r"[ \t:#.()]*(?:n(?:\.?[°º]|\.?o|r|um|\.)\.?:?[ \t]+)?", re.IGNORECASE)
@@ -244,6 +244,15 @@ def find_account(lines: Sequence[ReadLine]) -> str | None:
         if number is not None and len(number) >= _MIN_ACCOUNT and not _is_of_payment(lines, line, place):
             return number.replace(" ", "")
     return None
+
+
+def has_several_accounts(lines: Sequence[ReadLine]) -> bool:
+    """Whether one label names several accounts: which of several trades is of which, nothing says."""
+    found: dict[str, set[str]] = {}
+    for line, place in list_places(lines, Label.ACCOUNT):
+        if (number := _read_number_behind(line, place, _ACCOUNT)) is not None and len(number) >= _MIN_ACCOUNT:
+            found.setdefault(line.text[place.start : place.end].lower(), set()).add(number.replace(" ", ""))
+    return any(len(numbers) > 1 for numbers in found.values())
 
 
 def _is_of_payment(lines: Sequence[ReadLine], line: ReadLine, place: LabelPlace) -> bool:
