@@ -84,6 +84,13 @@ def test_an_american_customer_of_an_invoice_in_dollars_says_nothing_of_the_order
     assert dates(*rows, "Total   $12.00")[0] == "None"
 
 
+def test_the_customers_country_does_not_turn_the_dates_of_an_american_supplier_round() -> None:
+    customer = ["Harbour Joinery", "14 Canal Road", "Leeds LS2 7BR", "United Kingdom"]
+    rows = ["Muster Works Inc., 12 Bay Street, Boston, MA 02110", "", "Bill To", *customer, "", "Invoice 17"]
+    assert dates(*rows, "Invoice date   03/04/2026", "Total   $12.00")[0] == "2026-03-04"
+    assert dates(*rows, "Works in Leeds, England", "Invoice date   03/04/2026", "Total   $12.00")[0] == "None"
+
+
 def test_an_address_beside_the_name_over_that_of_the_customer_is_the_suppliers_unless_it_is_his_banks() -> None:
     below = ["", "Bill To", *CUSTOMER, "", "Invoice 17", "Invoice date   03/04/2026", "Total   $12.00"]
     assert dates("Muster Works Inc.          12 Bay Street", " " * 27 + "Boston, MA 02110", *below)[0] == "2026-03-04"

@@ -67,15 +67,18 @@ def is_no_name(name: str) -> bool:
     return _VENUE.search(name) is not None and _FORM.search(name) is None
 
 
-def is_of_bank(lines: Sequence[ReadLine], name: str) -> bool:
-    """Whether a line at the head of the document is that name and nothing else, or a line says who watches over it."""
-    wanted = _simplify(name)
-    return any(
-        (line.index < _LINES_OF_HEAD and _simplify(line.source.cells[0].text) == wanted)
-        or (_WATCHED.search(line.text) is not None and _simplify(line.text).startswith(f"{wanted} "))
-        for line in lines
-        if line.source.cells and not line.labels
-    )
+class BankNames:
+    """What the lines at the head of a document are, and what the lines begin with that say who watches over it: found
+    once, since a document may have many names."""
+
+    def __init__(self, lines: Sequence[ReadLine]) -> None:
+        own = [line for line in lines if line.source.cells and not line.labels]
+        self._heads = {_simplify(line.source.cells[0].text) for line in own if line.index < _LINES_OF_HEAD}
+        self._watched = [_simplify(line.text) for line in own if _WATCHED.search(line.text) is not None]
+
+    def __contains__(self, name: str) -> bool:
+        wanted = _simplify(name)
+        return wanted in self._heads or any(text.startswith(f"{wanted} ") for text in self._watched)
 
 
 def do_contradict(one: str, other: str) -> bool:
