@@ -65,7 +65,7 @@ _SECOND_LABEL = re.compile(
 _BAR = frozenset("|•·;")
 # `Date: Monday, 3 November`, `Lyon, le 3 novembre`
 _TOWN_OR_DAY_OF_WEEK = re.compile(r"\W*[^\W\d_]{2,30}(?:[ -][^\W\d_]{2,30}){0,2},\s*")
-_NUMBERED = re.compile(r"\S*\d\S*|\b(?:no|nr|num|number|nummer|id)\b|\bn(?=\W)", re.IGNORECASE)
+_NUMBERED = re.compile(r"(?<!\S)[^\s\d]*\d\S*|\b(?:no|nr|num|number|nummer|id)\b|\bn(?=\W)", re.IGNORECASE)
 
 
 def _is_own_label(match: re.Match[str]) -> bool:
