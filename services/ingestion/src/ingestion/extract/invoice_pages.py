@@ -86,7 +86,7 @@ def join_readings(own: Invoice, possible: Invoice) -> Invoice:
     if own.total_gross is None or own.total_gross == possible.total_gross:
         return joined
     return replace(
-        joined, total_gross=None, total_net=None, total_tax=None, amount_due=None, lines=(), line_amounts=None
+        joined, total_gross=None, total_net=None, total_tax=None, amount_due=None, lines=(), line_amounts="net"
     )
 
 
