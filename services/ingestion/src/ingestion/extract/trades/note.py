@@ -65,8 +65,8 @@ from ingestion.extract.trades.unfilled_orders import says_nothing_filled, tells_
 from ingestion.extract.trades.unread_rows import has_day, list_rows_below_heads, list_unread_rows
 from mailroom_common.parser import JSON
 
-TRADE_READER = "trade-rules/6"
-OCR_TRADE_READER = "ocr+trade-rules/6"
+TRADE_READER = "trade-rules/7"
+OCR_TRADE_READER = "ocr+trade-rules/7"
 
 _SEVERAL = 2  # trades that hold together by themselves
 _CERTAIN = 0.9

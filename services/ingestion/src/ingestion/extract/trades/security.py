@@ -10,6 +10,7 @@ from ingestion.extract.trades import labels
 from ingestion.extract.trades.grouped_numbers import read_grouped_number
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import LabelPlace, ReadLine, get_text_behind, list_places, list_words_behind
+from ingestion.extract.trades.no_names import is_of_account
 
 # Its number has a digit besides the one that checks it: `ADRESSZEILE5` is none, though that digit is right.
 ISIN = re.compile(r"\b([A-Z]{2}(?=[A-Z]{0,9}\d[A-Z0-9]{0,8}\d\b)[A-Z0-9]{9}\d)\b")
@@ -286,4 +287,10 @@ _MIN_ACCOUNT = 3
 
 
 def find_account_name(lines: Sequence[ReadLine]) -> str | None:
-    return find_words(lines, Label.ACCOUNT_NAME, re.compile(r"[^\W\d_][\w .,'’&-]{2,60}"))
+    """Whose account it is: no word for one, and not what the label goes on with, `Kontoinhaber des Empfängers`."""
+    name = find_words(lines, Label.ACCOUNT_NAME, _HOLDER)
+    return None if name is None or is_of_account(name) or _GOES_ON.match(name) is not None else name
+
+
+_HOLDER = re.compile(r"[^\W\d_][\w .,'’&-]{2,60}")
+_GOES_ON = re.compile(r"(?:des|du|del|dell|della|do|of|the)\b")

@@ -357,7 +357,15 @@ Trade date  Side  Security  ISIN  Quantity  Price (GBP)  Amount (GBP)
 """
 
 
-@pytest.mark.parametrize("first", ["Commission  9.95", "Commission 9.95   Net 729.95", "Stamp duty  3.60"])
+@pytest.mark.parametrize(
+    "first",
+    [
+        "Commission  9.95",
+        "Commission 9.95   Net 729.95",
+        "Stamp duty  3.60",
+        "Our charge 9.95, government 3.60, you owe 733.55",
+    ],
+)
 def test_costs_in_the_line_below_a_row_leave_it_uncertain_what_was_settled(first: str) -> None:
     assert read(COSTS_BELOW.format(first=first)).confidence < 0.9
     assert read(COSTS_BELOW.format(first="Commission  0.00")).confidence >= 0.9
