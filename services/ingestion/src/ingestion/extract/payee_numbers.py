@@ -25,6 +25,7 @@ _MAX_CELLS_BEFORE = 6
 _OF_ACCOUNT = labels.match_any(r"\b(?:iban|bic|swift|blz|sort\s+code|bankgiro|plusgiro|konto\w{0,8}|account)\b")
 _LONGEST_HEADING = 40
 _MAX_LABELLED = 200  # cells of a page that speak of tax numbers: more are no supplier's, and each has its surroundings
+_MAX_ACCOUNTS = 50  # of a page: no supplier has more, and each has its surroundings
 _MIN_SHARE_OF_HEIGHT = 0.6  # of that of the largest account on the page
 
 
@@ -203,7 +204,7 @@ def find_iban(page: Sequence[TextLine], currency: str | None = None) -> str | No
     is_assigned = is_page_of_assignment(page)
     if is_assigned and len({iban for _, iban in read}) > 1:
         return None
-    for index, iban in read:
+    for index, iban in read[:_MAX_ACCOUNTS]:
         if not is_of_other_purpose(page, index, iban, currency, is_assigned=is_assigned):
             return iban
     if read:
