@@ -43,6 +43,7 @@ from ingestion.extract.trades.no_trade import (
 )
 from ingestion.extract.trades.no_trade_words import LIKE_TRADE
 from ingestion.extract.trades.numbers import CURRENCIES
+from ingestion.extract.trades.paper_doubts import find_paper_doubts
 from ingestion.extract.trades.plain_letters import restore_letters
 from ingestion.extract.trades.row_side import says_not_done
 from ingestion.extract.trades.row_trades import list_unread_rows, read_row_trades
@@ -59,6 +60,7 @@ from ingestion.extract.trades.side_and_dates import SHORT_DATE, find_direction
 from ingestion.extract.trades.taken_back import ReplacedNote, build_cancellation, find_replaced_note
 from ingestion.extract.trades.trade import SharedFacts, TradeReading, read_trade
 from ingestion.extract.trades.unfilled_orders import says_nothing_filled, tells_of_filled_order
+from ingestion.extract.trades.whose_side import doubt_side
 from mailroom_common.parser import JSON
 
 TRADE_READER = "trade-rules/6"
@@ -150,10 +152,13 @@ def _read_lines(page: Sequence[TextLine], lines: Sequence[ReadLine], *, is_cut: 
     isins = list_isins(lines)
     readings = [_name_dollar(_name_security(reading, isins), dollar, is_open=is_open) for reading in readings]
     is_statement = document_type == ACTIVITY_STATEMENT
+    if not is_statement:
+        readings = [doubt_side(reading, lines) for reading in readings]
     replaced = find_replaced_note(lines) if _makes_trades(readings) else None
     if replaced is not None and not is_statement and len(readings) == 1:
         readings = _add_note_replaced(readings[0], lines, replaced)
     doubts = [
+        *find_paper_doubts(page, lines, readings, is_statement=is_statement),
         *(["corrected"] if replaced is not None else []),
         *_find_doubts(readings, lines, shared.columns, is_statement=is_statement),
         *(["lines"] if is_cut else []),
