@@ -50,34 +50,42 @@ _OWN_WORD = re.compile(
 _BETWEEN = re.compile(
     r"\b(?:den|vom|am|le|du|de|del|della|la|il|el|em|da|do|dnia|dne|w\s+dniu|z|on|of|is|was|van|op|a)\b", re.IGNORECASE
 )
-_GOES_ON = re.compile(r"\s*(?:[/|(&=+,•·]|(?:and|und|et|y|e|en|i|a|og|och|or|oder)\b)", re.IGNORECASE)
+# A second label, or how a date is written: `Rechnungsdatum / Lieferdatum`, `Date (dd/mm/yyyy)`.
+_SECOND_LABEL = re.compile(
+    r"\s*(?:[/|(&=+,•·]|(?:and|und|et|y|e|en|i|a|og|och|or|oder)\b)[^\d\n]{0,40}?(?:date|datum|data|dato|fecha|point|\bdd|\btt|\bjj|\bgg)",
+    re.IGNORECASE,
+)
+_BAR = frozenset("|•·;")
 # `Date: Monday, 3 November`, `Lyon, le 3 novembre`
 _TOWN_OR_DAY_OF_WEEK = re.compile(r"\W*[^\W\d_]{2,30}(?:[ -][^\W\d_]{2,30}){0,2},\s*")
+_NUMBERED = re.compile(r"\S*\d\S*|\b(?:no|nr|num|number|nummer|id)\b|\bn(?=\W)", re.IGNORECASE)
 
 
 def _is_own_label(match: re.Match[str]) -> bool:
     before, behind = match.string[: match.start()], match.string[match.end() :]
-    return _leaves_alone(before) and _goes_on_to_date(behind)
+    is_invoices = _OF_INVOICE.search(match[0]) is not None
+    return _leaves_alone(before, is_invoices=is_invoices) and _goes_on_to_date(behind)
 
 
-def _leaves_alone(before: str) -> bool:
-    """Whether the words in front of a label are none, its own, or end before it: `Nr. 7 | Rechnungsdatum`."""
-    rest = _OWN_WORD.sub("", before)
-    rest = title_words.INVOICE_WORD.sub("", rest).rstrip() if rest != before else rest.rstrip()
-    return not rest or not rest[-1].isalpha()
+def _leaves_alone(before: str, *, is_invoices: bool) -> bool:
+    """Whether the words in front of a label are none, its own, or end before it: `Nr. 7 | Rechnungsdatum`. Behind
+    `Lieferschein 88213,` only what is called an invoice's date is not that paper's."""
+    rest = _OWN_WORD.sub("", before).rstrip()
+    if not rest or rest[-1] in _BAR:
+        return True
+    if is_invoices and not rest[-1].isalpha():
+        return True
+    return not any(letter.isalpha() for letter in _NUMBERED.sub(" ", title_words.INVOICE_WORD.sub(" ", rest)))
 
 
 def _goes_on_to_date(behind: str) -> bool:
-    if _GOES_ON.match(behind):
-        return True  # a second label, or a remark
-    day = values.DATES.search(behind)
-    between = behind[: day.start()] if day else behind
-    if any(letter.isdigit() for letter in between):
+    if _SECOND_LABEL.match(behind):
         return True
-    between = _BETWEEN.sub(" ", title_words.INVOICE_WORD.sub(" ", between))
-    if not any(letter.isalpha() for letter in between):
+    day = values.DATES.search(behind)
+    between = _BETWEEN.sub(" ", title_words.INVOICE_WORD.sub(" ", behind[: day.start()] if day else behind))
+    if not any(letter.isalnum() for letter in between):
         return True
     label, colon, rest = between.rpartition(":")
-    if any(letter.isalpha() for letter in label):
+    if any(letter.isalnum() for letter in label):
         return False
     return day is not None and (bool(colon) or _TOWN_OR_DAY_OF_WEEK.fullmatch(rest) is not None)

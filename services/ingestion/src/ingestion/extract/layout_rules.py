@@ -7,14 +7,17 @@ lines count only if their amounts make a total of the page.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
 from ingestion.domain.invoice import TOTAL_FIELDS, Invoice
 from ingestion.domain.numbers import format_amount
 from ingestion.domain.transcript import TextLine, Transcript
 from ingestion.extract import labels, tax_labels, title_words, values
+from ingestion.extract.cash_discounts import AskedAmounts
 from ingestion.extract.document_kind import is_from_bank
+from ingestion.extract.due_dates import find_due_date
 from ingestion.extract.invoice_currency import find_currency
-from ingestion.extract.invoice_dates import determine_day_first, find_due_date, find_issue_date
+from ingestion.extract.invoice_dates import determine_day_first, find_issue_date, has_undecided_issue_date
 from ingestion.extract.invoice_kind import InvoiceKind, determine_invoice_kind
 from ingestion.extract.invoice_lines import find_invoice_lines
 from ingestion.extract.invoice_number import find_invoice_number
@@ -38,6 +41,7 @@ from ingestion.extract.totals import InvoiceTotals, find_totals
 _MAX_LINES = 1500
 _MAX_CELL = 300
 _MAX_CELLS = 40  # of a line
+_LONGEST_TERM = timedelta(days=366)
 _LONG_DOCUMENT = 3  # pages in front of the last one, from which on the invoice is looked for
 
 
@@ -60,16 +64,17 @@ def read_invoice(transcript: Transcript) -> PrintedInvoice:
     certain_name = supplier_name if supplier is not None and supplier.is_certain else None
     currency = find_currency(page, certain_name)
     day_first = determine_day_first(page, currency, certain_name)
-    issued = find_issue_date(page, day_first)
+    issued = None if has_undecided_issue_date(page, day_first) else find_issue_date(page, day_first)
     # What a reminder asks for is no invoice's total, with its fees and what was paid already.
     totals = InvoiceTotals() if asks_for_nothing_new(page) else find_totals(page, currency, IssueDay(issued, day_first))
-    due = find_due_date(page, day_first)
+    number = find_invoice_number(page)
+    due = find_due_date(page, day_first, _list_asked(totals), number)
     invoice = Invoice(
         supplier_name=supplier_name,
-        invoice_number=find_invoice_number(page),
+        invoice_number=number,
         issue_date=issued,
-        # Due before it was written: one of the two is something else.
-        due_date=due if due is None or issued is None or due >= issued else None,
+        # Due before it was written, or a year later: one of the two is something else.
+        due_date=due if due is None or issued is None or issued <= due <= issued + _LONGEST_TERM else None,
         currency=currency,
         total_gross=totals.gross,
         total_net=totals.net,
@@ -88,6 +93,11 @@ def _write_doubtful(totals: InvoiceTotals) -> dict[str, str]:
     """By the names of the fields, as an extraction has them."""
     amounts = zip(TOTAL_FIELDS, (totals.doubtful, totals.doubtful_net, totals.doubtful_tax), strict=True)
     return {name: text for name, amount in amounts if (text := format_amount(amount)) is not None}
+
+
+def _list_asked(totals: InvoiceTotals) -> AskedAmounts:
+    asked = tuple(amount for amount in (totals.gross, totals.due) if amount is not None)
+    return AskedAmounts(asked, tuple(amount for amount in (totals.net, totals.tax) if amount is not None))
 
 
 def is_invoice(transcript: Transcript) -> bool:

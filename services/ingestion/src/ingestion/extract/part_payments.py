@@ -13,7 +13,7 @@ from ingestion.extract.sum_rows import CENT, SumRow
 
 _PART = labels.match_any(
     r"\b(?:abschlags?|teil|anzahlungs|vorauszahlungs|akonto|a-conto-?)-?(?:rechnung|zahlung)",
-    r"\b(?:advance|deposit|interim|progress|pro[\s-]?forma)\s+invoice\b|\bfacture\s+(?:d['’]acompte|intermédiaire)\b",
+    r"\b(?:advance|deposit|interim|progress|stage|instal+ment|pro[\s-]?forma)\s+invoice\b|\bfacture\s+(?:d['’]acompte|intermédiaire)\b",
     r"\bfactura\s+de\s+anticipo\b|\bfattura\s+(?:d['’]|di\s+)acconto\b|\bvoorschot(?:factuur|nota)\b|\bfatura\s+de\s+adiantamento\b",
     r"\b(?:faktur[aęy])\s+(?:vat\s+)?zaliczkow|\bzálohov\w{1,3}\s+faktur|\b(?:aconto|a\s*conto|acontofaktura|förskottsfaktura)\b",
 )
@@ -30,7 +30,7 @@ _REFERENCE = re.compile(
 # `Abschlag 1`, `2e termijn`, `Acompte n° 3`: one of several, which a row takes off.
 _PART_WORD = (
     r"(?:abschlag|teil(?:rechnung|zahlung|betrag)|akonto|(?:part(?:ial)?|stage|interim|progress)\s+(?:payment|invoice|claim|bill(?:ing)?)"
-    r"|(?:payment|interim)\s+application|stage|acompte|situation|certificaci[óo]n|anticipo|pago\s+parcial|factura\s+parcial"
+    r"|(?:payment|interim)\s+application|stage|instal+ment|acompte|situation|certificaci[óo]n|anticipo|pago\s+parcial|factura\s+parcial"
     r"|acconto|s\.?a\.?l\.?|termijn|deelfactuur|voorschot|adiantamento|auto(?:\s+de\s+mediç[ãa]o)?|presta[çc][ãa]o"
     r"|zaliczka|etap|faktura\s+(?:zaliczkowa|częściowa)|záloha|(?:zálohová|dílčí)\s+faktura|a-?\s?conto(?:faktura)?|delfaktura|rate)"
 )

@@ -9,11 +9,11 @@ from itertools import product
 from ingestion.domain.transcript import TextLine
 from ingestion.extract import change_labels, labels, tax_labels, values
 from ingestion.extract.amount_due import choose_due, list_amounts_due, may_plan_payments
-from ingestion.extract.invoice_currency import is_foreign
 from ingestion.extract.labelled_amounts import list_labelled_amounts, list_labelled_ends, list_row_amounts
 from ingestion.extract.no_tax import says_that_no_tax_is_owed
 from ingestion.extract.part_payments import drop_part_rows, find_parts_taken
 from ingestion.extract.payment_evidence import UNKNOWN_DAY, IssueDay
+from ingestion.extract.rival_totals import has_rival_totals
 from ingestion.extract.sum_rows import CENT, SumRow, list_sum_rows
 from ingestion.extract.unconfirmed_total import contains_tax, is_doubtful, list_deductions, may_lack_tax
 
@@ -69,6 +69,8 @@ def find_totals(page: Sequence[TextLine], currency: str | None = None, issued: I
     roundings = list_labelled_ends(own, change_labels.ROUNDING)
     confirmed = (found for found in _list_confirmed(own, candidates) if not _is_part(found, candidates.sure, roundings))
     totals = next(confirmed, None) or _find_unconfirmed(whole_page, candidates, has_parts=len(own) < len(whole_page))
+    if totals.gross is not None and has_rival_totals(whole_page, totals.gross):
+        return InvoiceTotals(doubtful=totals.gross, doubtful_net=totals.net, doubtful_tax=totals.tax)
     if totals.due is not None:
         return replace(totals, due=None) if may_plan_payments(whole_page, totals.due, issued) else totals
     due = choose_due(whole_page, candidates.due, totals.gross, issued)
@@ -121,7 +123,7 @@ def _drop_foreign(page: Sequence[TextLine], currency: str | None) -> list[TextLi
     return [
         replace(line, cells=cells) if len(cells) < len(line.cells) else line
         for line in page
-        if (cells := tuple(cell for cell in line.cells if not is_foreign(cell.text, currency)))
+        if (cells := tuple(cell for cell in line.cells if not values.is_foreign(cell.text, currency)))
     ]
 
 

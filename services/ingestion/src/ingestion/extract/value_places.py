@@ -51,11 +51,18 @@ def list_texts_below_labels(page: Sequence[TextLine], label: re.Pattern[str]) ->
 
 
 def list_texts_below(page: Sequence[TextLine], index: int, cell: TextCell) -> Iterator[str]:
-    """The text of the next row under a cell, as far down as a table's row or two; none where there is none."""
+    """The text of the next row under a cell, as far down as a table's row or two; none where there is none. Where a row
+    of heads and the row below it have as many cells, they belong together by their order."""
+    heads = page[index]
+    is_head = len(heads.cells) > 1 and not any(letter.isdigit() for letter in heads.text)
     for line in page[index + 1 : index + 6]:
-        if line.page != page[index].page or line.top - page[index].top > 4 * max(page[index].height, line.height):
+        if line.page != heads.page or line.top - heads.top > 4 * max(heads.height, line.height):
+            return
+        if is_head and len(line.cells) == len(heads.cells):
+            yield line.cells[heads.cells.index(cell)].text
             return
         under = [other for other in line.cells if min(other.right, cell.right) - max(other.left, cell.left) > 0]
         if under:
             yield under[0].text
             return
+        is_head = False

@@ -1,5 +1,5 @@
 """What is no name of a security though it stands where one does: a kind of security, a venue, whose part the bank took,
-and the bank itself.
+whose account it was or of which kind, and the bank itself.
 
 A name that is missing is harmless; one that is wrong stands in the books.
 """
@@ -35,9 +35,19 @@ _TOWN = re.compile(
     r"\W*(?:london|frankfurt(?:\s+am\s+main)?|new\s+york|paris|amsterdam|br[uü]ssels?|bruxelles|milano?|mailand|madrid|lisboa|lisbon|z[üu]rich|vienna|wien|stuttgart|m[üu]nchen|munich|d[üu]sseldorf|hamburg|berlin|hannover|stockholm|k[øo]benhavn|copenhagen|oslo|helsinki|warszawa|warsaw|praha|prague|dublin|hong\s+kong|singapore|tokyo|toronto|sydney|london\s+stock)\W*",
     re.IGNORECASE,
 )
+_ACCOUNT = match_any(
+    r"\ba/c\b|\baccounts?\b|\b(?:junior|lifetime|flexible|innovative|stocks\s+(?:and|&)\s+shares|shares|cash)\s+isa\b|\bj?isa\W*\Z|\b(?:sipp|ssas)\b|\b(?:joint|account|registered|beneficial)\s+(?:holders?|owners?|names?)\b|\bholder\b|\b(?:in|by)\s+(?:a\s+|our\s+)?nominees?\b|\bnominees?\W*\Z|\bnominees?\s+(?:name|limited|ltd|account|company|service|holding)|\bcustody\b|\bdesignated\b"
+    r"|\b(?:personal|workplace|private|stakeholder)\s+pension\b|\bpension\s+(?:plan|scheme|a/c|pot|wrapper)\b|\A\W*(?:my|your|our|the)?\s*pension\W*\Z|\b(?:roth|traditional)\s+ira\b|\b(?:rollover|sep)?\s*ira\W*\Z|\b401\s?\(?k\)?|\b(?:rrsp|tfsa|resp|rrif)\b"
+    r"|\A\W*(?:\w{0,20}depots?|gemeinschaftsdepot)(?:\W|\Z)(?!\s*inc)|\b(?:wertpapier|junior|kinder|gemeinschafts|einzel|verwahr)-?depot\b|\b\w{0,20}kont(?:o|en|os)\b|\b(?:depot|konto)?-?(?:inhaber(?:in)?|mitinhaber)\b(?!-?\s?aktie)|\bverwahr(?:art|ung|t)\b|\bgirosammelverwahrung\b|\baltersvorsorge\b"
+    r"|\bcomptes?\b|\btitulaires?\b|\A\W*pea(?:-pme)?\W*\Z|\bassurance[-\s]vie\b|\bcuentas?\b|\bcotitular(?:es)?\b|\btitular(?:es)?\b|\bcont[oi]\b|\b(?:co)?intestatari[oa]\b|\bdossier\b|\b\w{0,20}rekening(?:en)?\b|\b(?:rekening)?houders?\b|\bcontas?\b|\brachun(?:ek|ku)\b|\bposiadacz\w{0,2}\b|\b(?:ike|ikze)\W*\Z"
+    r"|\b[úu][čc]e?t(?:u|em)?\b|\bmajitel\w{0,2}\b|\b(?:aktie)?(?:dep[åa]|sparekonto|m[åa]nedsopsparing)\b|\binvesteringssparkonto\b|\bkapitalf[öo]rs[äa]kring\b|\bratepension\b|\baldersopsparing\b|\b(?:konto|dep[åo]t?)(?:havare|hav(?:er|are)|innehaver)\b|\binnehavare\b|\bindehaver\b"
+)
 # A company or a fund may be called after the exchange that it runs, or whose index it follows.
 _FORM = match_any(
     r"\b(?:ag|se|sa|s\.a\.|plc|inc|corp|corporation|nv|n\.v\.|ltd|limited|llc|group|gruppe|holdings?|spa|s\.p\.a|ab|asa|oyj|etf|etc|etp|ucits|index|fund|fonds|gold|acc|dist|ordinary|ord|na|o\.n|shs|reg|cl|class|a/s)\b|\bs\.?a\.?\Z|\d"
+)
+_LEGAL_FORM = match_any(
+    r"\b(?:ag|se|plc|inc|corp|corporation|nv|n\.v\.|llc|spa|s\.p\.a|asa|oyj|etf|etc|etp|ucits|index|funds?|fonds|trust|oeic|sicav|fcp|fond|fondo|fundo|fundusz|acc|dist|shs|ordinary|bonds?|notes?)\b"
 )
 # Who watches over a bank, at the foot of its page.
 _WATCHED = match_any(
@@ -51,6 +61,8 @@ def is_no_name(name: str) -> bool:
     if (has_word and all(_KINDS.fullmatch(word) for word in words)) or _PART.search(name) is not None:
         return True
     if _VENUE_FIELD.search(name) is not None or _TOWN.fullmatch(name) is not None:
+        return True
+    if _ACCOUNT.search(name) is not None and _LEGAL_FORM.search(name) is None:
         return True
     return _VENUE.search(name) is not None and _FORM.search(name) is None
 

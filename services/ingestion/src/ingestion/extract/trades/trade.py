@@ -15,6 +15,7 @@ from ingestion.extract.trades.currency_doubts import contradicts_currency
 from ingestion.extract.trades.lines import ReadLine
 from ingestion.extract.trades.names import find_name
 from ingestion.extract.trades.numbers import Number
+from ingestion.extract.trades.onward_amounts import names_other_currency
 from ingestion.extract.trades.products import PENNY, Product, build_product, find_product
 from ingestion.extract.trades.rows import ProductRow, drop_total, find_product_rows
 from ingestion.extract.trades.security import find_isin, find_reference, find_wkn, list_isins
@@ -132,6 +133,8 @@ def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
     trade = replace(trade, currency=_check_currency(trade, lines, product, row, shared))
     settled = settlement.amount if settlement is not None else None
     is_proven = is_proven and not contradicts_currency(lines, trade, product, settled, shared.columns)
+    is_row = product is not None and product.price.line == lines[0].index
+    is_proven = is_proven and not (is_row and names_other_currency(lines, trade))
     return TradeReading(trade, is_product_proven, is_proven, is_date_certain, is_direction_certain)
 
 
