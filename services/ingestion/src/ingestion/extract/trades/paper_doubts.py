@@ -26,6 +26,6 @@ def find_paper_doubts(
         "corrected": (not is_statement and says_void(lines)) or (is_list and takes_row_back(lines, trades)),
         "made": may_be_before_trade(page, lines, is_single=is_single),
         "parts": is_list and (has_unknown_part(lines) or has_parts_without_side(lines)),
-        "again": says_all_again(trades),
+        "again": says_all_again(trades, is_statement=is_statement),
     }
     return [name for name, is_doubted in doubts.items() if is_doubted]

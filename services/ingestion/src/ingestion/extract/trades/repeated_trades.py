@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from ingestion.domain.trade import Trade
 
 
-def says_all_again(trades: Sequence[Trade]) -> bool:
-    """Partial executions may be alike as well, but hardly each of them."""
+def says_all_again(trades: Sequence[Trade], *, is_statement: bool) -> bool:
+    """Partial executions may be alike as well: in a statement all rows, where it lists one kind of them."""
     counts = Counter(map(_list_what_is_said, trades))
-    return bool(counts) and min(counts.values()) > 1
+    return len(counts) > is_statement and min(counts.values()) > 1
 
 
 def _list_what_is_said(trade: Trade) -> tuple[object, ...]:

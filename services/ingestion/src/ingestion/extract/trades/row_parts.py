@@ -4,13 +4,14 @@ What a heading means that no rule knows nobody can tell: `Disposals` are sales, 
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from ingestion.extract.trades import labels
 from ingestion.extract.trades import section_words as words
 from ingestion.extract.trades.lines import ReadLine
 from ingestion.extract.trades.row_side import SidePlace, find_row_side
-from ingestion.extract.trades.sections import is_table_head
+from ingestion.extract.trades.sections import is_table_head, list_lines_without_trades
 from ingestion.extract.trades.security import ISIN
 
 _MAX_HEADING = 60  # letters
@@ -27,18 +28,21 @@ _OTHER_THAN_DONE = re.compile(
 def list_headings_of_rows(lines: Sequence[ReadLine]) -> list[tuple[ReadLine, str | None]]:
     """Each row that begins with a day, with the heading above it; None above the first one."""
     texts = [_fold(line.text) for line in lines]
-    repeated = {text for text in texts if texts.count(text) > 1}  # the head of each page
+    without_trades = list_lines_without_trades(lines)
+    repeated = {text for text, times in Counter(texts).items() if times > 1}  # the head of each page
     found: list[tuple[ReadLine, str | None]] = []
     heading: str | None = None
     left: float | None = None
     for position, line in enumerate(lines):
         if _is_row(line):
             left = line.source.cells[0].left
-            found.append((line, heading))
-        elif _may_be_heading(line) and texts[position] not in repeated:
-            is_above_head = any(map(is_table_head, lines[position + 1 : position + 2]))
+            if line.index not in without_trades:
+                found.append((line, heading))
+        elif _may_be_heading(line) and texts[position] not in repeated and not _is_part(texts[position]):
+            below = [line for line in lines[position + 1 : position + 3] if not _is_part(_fold(line.text))][:1]
+            is_above_head = any(map(is_table_head, below))
             is_between = left is not None and line.source.cells[0].left <= left + _NEAR
-            if is_above_head or (is_between and any(map(_is_row, lines[position + 1 : position + 2]))):
+            if is_above_head or (is_between and any(map(_is_row, below))):
                 heading = texts[position]
     return found
 
@@ -77,6 +81,11 @@ def _may_be_heading(line: ReadLine) -> bool:
         return False
     has_value = bool(line.numbers) or bool(line.dates) or _VALUE.search(line.text) or ISIN.search(line.text)
     return not has_value and re.search(r"[^\W\d_]{3}", line.text) is not None and not is_table_head(line)
+
+
+def _is_part(heading: str) -> bool:
+    """Of a section: one kind of securities, or one currency."""
+    return words.KINDS_OF_SECURITIES.fullmatch(heading) is not None or words.CURRENCY.fullmatch(heading) is not None
 
 
 def _is_known(heading: str) -> bool:

@@ -22,7 +22,7 @@ _WITH_CUSTOMER = match_any(
     r"\bnous\s+vous\s+(?:avons\s+)?(?:vend\w+|achet\w+|rachet\w+|c[ée]d\w+)|\bvous\s+(?:a\s+[ée]t[ée]|avons)\s+(?:vendu|achet[ée]|c[ée]d[ée])|\b(?:vente|cession)\b.{0,20}?\s[àa]\s+vous\b|\b(?:achat|rachat)\b.{0,20}?\b(?:aupr[èe]s\s+de|[àa])\s+vous\b",
     r"\b(?:vi|le|la|ti)\s+abbiamo\s+(?:vendut|cedut|acquistat|comprat)\w+|\b(?:acquist|compr)\w+\s+da\s+(?:voi|lei)\b|\b(?:vendit|vendut|cedut)\w+\s+a\s+(?:voi|lei)\b",
     r"\b(?:le|les|os|te)\s+(?:hemos\s+)?(?:vendid|vend[ei]mos|comprad|compr[aá]mos|adquirid)\w*|\b(?:compr|adquir)\w+\s+(?:de|a)\s+(?:usted|ud\.?|vd\.?|ustedes)\b|\bvend\w+\s+a\s+(?:usted|ud\.?|vd\.?|ustedes)\b",
-    r"\b(?:aan\s+u|u)\b.{0,30}?\bverkocht|\bverkocht\s+aan\s+u\b|\b(?:verkopen|verkoop)\b.{0,20}?\baan\s+u\b|\bvan\s+u\b.{0,30}?\b(?:ge|aan)k(?:ocht|oop)|\b(?:ge|aan)k(?:ocht|oop)\w*\b.{0,20}?\bvan\s+u\b",
+    r"\b(?:aan\s+u|wij\s+(?:hebben\s+)?u)\b.{0,30}?\bverkocht|\bverkocht\s+aan\s+u\b|\b(?:verkopen|verkoop)\b.{0,20}?\baan\s+u\b|\bvan\s+u\b.{0,30}?\b(?:ge|aan)k(?:ocht|oop)|\b(?:ge|aan)k(?:ocht|oop)\w*\b.{0,20}?\bvan\s+u\b",
     r"\b(?:vend|compr|adquir)\w+-(?:lhes?|vos)\b|\bvend\w+\s+a(?:o|\s+)\s?(?:v\.?\s?exas?\.?|si|cliente)\b|\bcompr\w+\s+(?:a|de)\s+(?:v\.?\s?exas?\.?|si)\b",
     r"\b(?:s[åa]lt|s[äa]ljer|solgt|s[æe]lger)\b.{0,20}?\btil{1,2}\s+(?:er|dig|dem|deg|eder)\b|\b(?:k[øöo]p[ta]?|k[øo]bt?|kj[øo]pt?)\w*\b.{0,20}?\b(?:av|af|fr[åa]n|fra)\s+(?:er|dig|dem|deg)\b",
     r"\bsprzeda\w+\s+(?:pa[ńn]stwu|panu|pani)\b|\b(?:kupi|naby)\w+\s+od\s+(?:pa[ńn]stwa|pana|pani)\b|\bprodal\w*\s+(?:jsme\s+)?v[áa]m\b|\bkoupil\w*\s+(?:jsme\s+)?od\s+v[áa]s\b",
