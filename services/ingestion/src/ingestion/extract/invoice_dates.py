@@ -9,6 +9,7 @@ from ingestion.domain.transcript import TextCell, TextLine
 from ingestion.extract import kind_words, labels, title_words, values
 from ingestion.extract.american_seller import is_american_seller
 from ingestion.extract.date_order import find_said_orders, may_write_day_first
+from ingestion.extract.foreign_signs import list_own_texts
 from ingestion.extract.invoice_number import find_invoice_number, keep_first_labels
 from ingestion.extract.issue_date_labels import choose_issue_date, list_labelled_dates
 from ingestion.extract.page_head import limit_to_head
@@ -34,8 +35,11 @@ def determine_day_first(
     if currency != "USD" and any(next(values.find_ibans(line.text), None) for line in page):
         return True  # an account as Europe numbers them
     if currency == "USD":
-        # Who asks for dollars may be anywhere: an American seller says where it is.
-        return False if not may_write_day_first(text) and is_american_seller(page, supplier_name) else None
+        # Who asks for dollars may be anywhere: an American seller says where it is, wherever its customer may be.
+        is_american = is_american_seller(page, supplier_name)
+        return (
+            False if is_american and not any(map(may_write_day_first, map(str.lower, list_own_texts(page)))) else None
+        )
     return True if currency in _DAY_FIRST_CURRENCIES else None
 
 
@@ -88,7 +92,8 @@ def _goes_on_in_words(text: str) -> bool:
     """Whether words that are no other label stand behind a date: `14.10.2026 Montage Geländer`."""
     match = values.DATES.search(text)
     behind = text[match.end() :] if match else ""
-    return any(letter.isalpha() for letter in behind) and re.search(r"\w\s?[:#|]", behind) is None
+    is_label = re.search(r"\w\s?[:#|]", behind) is not None or values.DATES.search(behind) is not None
+    return any(letter.isalpha() for letter in behind) and not is_label
 
 
 def _find_date_beside_number(page: Sequence[TextLine], day_first: bool | None) -> date | None:

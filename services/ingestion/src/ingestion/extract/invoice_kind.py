@@ -73,7 +73,7 @@ _BESIDE_TITLE = re.compile(
     r"|ihrer?|unserer?|notre|votre|original|kopie|copy|duplicate|sales|tax|vat|commercial|service|z|dnia|dne|and|und|et|y|e|en|i|og|och)\b",
     re.IGNORECASE,
 )
-_WITH_DIGITS = re.compile(r"\S*\d\S*")
+_WITH_DIGITS = re.compile(r"(?<!\S)[^\s\d]*\d\S*")  # from the beginning of a word: once for each
 _NUMBER_WORDS = labels.match_any(
     r"\b(?:numbers?|no|nr|num|id|nummer|numéro|numero|número|núm|numer|číslo)\b|\bn(?=\W)|\bč(?=\W)"
 )

@@ -80,7 +80,7 @@ def read_invoice(transcript: Transcript) -> PrintedInvoice:
         total_net=totals.net,
         total_tax=totals.tax,
         vat_id=find_vat_id(page, supplier_name),
-        iban=find_iban(page),
+        iban=find_iban(page, currency),
         amount_due=totals.due,
     )
     is_certain = supplier is not None and supplier.is_certain

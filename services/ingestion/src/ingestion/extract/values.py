@@ -147,7 +147,17 @@ class WrittenDate:
 
 
 def find_dates(text: str) -> list[WrittenDate]:
-    return [_build_written_date(match) for match in DATES.finditer(text)]
+    return [written for _, written in match_dates(text)]
+
+
+def match_dates(text: str) -> list[tuple[re.Match[str], WrittenDate]]:
+    """The dates with their places."""
+    if _DIGIT.search(text) is None:  # most lines have none, and the pattern tries each of their letters
+        return []
+    return [(match, _build_written_date(match)) for match in DATES.finditer(text)]
+
+
+_DIGIT = re.compile(r"\d")
 
 
 def _build_written_date(match: re.Match[str]) -> WrittenDate:
@@ -194,6 +204,8 @@ _SYMBOLS = {
     "a$": "AUD",
     "$": "USD",
 }
+# Those that invoices are read in. A code of `domain/currencies.py` that is none of them (`ALL`, `TOP`, `TRY`) may be a
+# word, and an invoice in it is for a person.
 CURRENCY_CODES = {"EUR", "USD", "GBP", "CHF", "PLN", "CAD", "AUD", "DKK", "SEK", "NOK", "CZK", "HUF", "RON", "BRL"}
 DOLLARS = {"USD", "CAD", "AUD"}
 _WORDS = {"us dollars": "USD", "euros": "EUR", "euro": "EUR", "pound sterling": "GBP", "złotych": "PLN"}

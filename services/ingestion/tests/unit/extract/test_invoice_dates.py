@@ -84,6 +84,13 @@ def test_an_american_customer_of_an_invoice_in_dollars_says_nothing_of_the_order
     assert dates(*rows, "Total   $12.00")[0] == "None"
 
 
+def test_the_customers_country_does_not_turn_the_dates_of_an_american_supplier_round() -> None:
+    customer = ["Harbour Joinery", "14 Canal Road", "Leeds LS2 7BR", "United Kingdom"]
+    rows = ["Muster Works Inc., 12 Bay Street, Boston, MA 02110", "", "Bill To", *customer, "", "Invoice 17"]
+    assert dates(*rows, "Invoice date   03/04/2026", "Total   $12.00")[0] == "2026-03-04"
+    assert dates(*rows, "Works in Leeds, England", "Invoice date   03/04/2026", "Total   $12.00")[0] == "None"
+
+
 def test_an_address_beside_the_name_over_that_of_the_customer_is_the_suppliers_unless_it_is_his_banks() -> None:
     below = ["", "Bill To", *CUSTOMER, "", "Invoice 17", "Invoice date   03/04/2026", "Total   $12.00"]
     assert dates("Muster Works Inc.          12 Bay Street", " " * 27 + "Boston, MA 02110", *below)[0] == "2026-03-04"
@@ -444,6 +451,10 @@ def test_words_beside_a_label_make_its_day_that_of_another_paper(other: str) -> 
         "Rechnungsdatum (= Lieferdatum): 03.11.2026",
         "Date de facture : Lyon, le 3 novembre 2026",
         "Datum vystavení faktury: 03.11.2026",
+        "Datum / Date: 03.11.2026",
+        "Data wystawienia i sprzedaży: 03.11.2026",
+        "Rechnungs-/Lieferdatum: 03.11.2026",
+        "Date 3 November 2026 Due 3 December 2026 Order date 14 October 2026",
     ],
 )
 def test_words_of_its_own_beside_a_label_leave_it_the_invoices(own: str) -> None:
@@ -452,7 +463,9 @@ def test_words_of_its_own_beside_a_label_leave_it_the_invoices(own: str) -> None
 
 def test_of_two_days_with_labels_of_an_invoice_nobody_can_tell() -> None:
     assert dates("Rechnung 17", "Rechnungsdatum: 03.11.2026", "Rechnungsdatum: 04.11.2026")[0] == "None"
+    assert dates("Rechnung 17", "Liefer-/Rechnungsdatum: 28.10.2026 / 03.11.2026")[0] == "None"
     assert dates("Rechnung 17", "Ausstellungsdatum: 04.11.2026", "Rechnungsdatum: 03.11.2026")[0] == "2026-11-03"
+    assert dates("Invoice 17", "Tax date: 31 October 2026", "Issued 3 November 2026")[0] == "2026-11-03"
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,10 @@ A dollar that says not whose it is may be one of several.
 import re
 from collections.abc import Iterator
 
-from ingestion.extract.trades.numbers import CURRENCIES
+from ingestion.extract.trades.numbers import CURRENCIES, DOLLARS
 
 PENNY = "GBX"
 _POUND = "GBP"
-DOLLARS = frozenset({"USD", "AUD", "CAD", "NZD", "HKD", "SGD"})
 _WORDS: tuple[tuple[frozenset[str], str], ...] = (
     (
         frozenset({"USD"}),

@@ -109,8 +109,9 @@ def _list_orders_by_words(page: Sequence[TextLine]) -> Iterator[bool]:
 
 def _list_written(page: Sequence[TextLine]) -> Iterator[tuple[re.Match[str], values.WrittenDate, str]]:
     for line in page:
-        for match, written in zip(values.DATES.finditer(line.text), values.find_dates(line.text), strict=True):
-            yield match, written, line.text
+        text = line.text
+        for match, written in values.match_dates(text):
+            yield match, written, text
 
 
 def _is_later_day_first(page: Sequence[TextLine]) -> bool:

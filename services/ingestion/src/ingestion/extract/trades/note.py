@@ -29,6 +29,7 @@ from ingestion.extract.trades.columns import Columns, find_columns
 from ingestion.extract.trades.day_order import determine_day_first, may_be_dollar_of_other_country
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import MAX_LINES, ReadLine, read_lines
+from ingestion.extract.trades.named_above import forget_what_stands_above
 from ingestion.extract.trades.named_days import begins_with_other_day
 from ingestion.extract.trades.no_trade import (
     has_valuation_title,
@@ -43,7 +44,7 @@ from ingestion.extract.trades.no_trade import (
     tells_of_trade,
 )
 from ingestion.extract.trades.no_trade_words import LIKE_TRADE
-from ingestion.extract.trades.numbers import CURRENCIES
+from ingestion.extract.trades.numbers import CURRENCIES, DOLLARS
 from ingestion.extract.trades.paper_doubts import find_paper_doubts
 from ingestion.extract.trades.plain_letters import restore_letters
 from ingestion.extract.trades.row_side import SidePlace, find_row_side, says_not_done
@@ -54,6 +55,7 @@ from ingestion.extract.trades.security import (
     find_account,
     find_account_name,
     find_reference,
+    has_several_accounts,
     list_isins,
     list_other_isins,
 )
@@ -155,6 +157,8 @@ def _read_lines(page: Sequence[TextLine], lines: Sequence[ReadLine], *, is_cut: 
     is_open = may_be_dollar_of_other_country(page)
     isins = list_isins(lines)
     readings = [_name_dollar(_name_security(reading, isins), dollar, is_open=is_open) for reading in readings]
+    if len(readings) > 1 and has_several_accounts(lines):
+        readings = [replace(found, trade=replace(found.trade, account=None)) for found in readings]
     is_statement = document_type == ACTIVITY_STATEMENT
     if not is_statement:
         readings = [doubt_side(reading, lines) for reading in readings]
@@ -174,10 +178,12 @@ def _read_lines(page: Sequence[TextLine], lines: Sequence[ReadLine], *, is_cut: 
 def _read_trades(lines: Sequence[ReadLine], shared: SharedFacts, kind: DocumentKind | None) -> list[TradeReading]:
     """Of the parts that begin with a trade, of rows, or of the document as a whole."""
     sections = find_sections(lines)
+    blocks = _find_blocks(lines, kind)[:_MAX_TRADES]
     readings = [
         _doubt_taken_back(read_trade(block, shared), block[0], sections[block[0].index - lines[0].index])
-        for block in _find_blocks(lines, kind)[:_MAX_TRADES]
+        for block in blocks
     ]
+    readings = forget_what_stands_above(readings, blocks, lines)
     if sum(map(_is_solved, readings)) >= _SEVERAL:
         return readings
     if rows := read_row_trades(lines, shared, is_statement=kind is DocumentKind.ACTIVITY_STATEMENT):
@@ -424,7 +430,7 @@ def _find_dollar(lines: Sequence[ReadLine]) -> str | None:
     return named.pop() if len(named) == 1 and not named & {"USD", "US$"} else None
 
 
-_DOLLARS = re.compile(r"\b(?:USD|AUD|CAD|NZD|HKD|SGD)\b|US\$")
+_DOLLARS = re.compile(rf"\b(?:{'|'.join(sorted(DOLLARS))})\b|US\$")
 
 
 def _find_doubts(

@@ -9,9 +9,9 @@ from decimal import Decimal
 
 from ingestion.domain.trade import Trade
 from ingestion.extract.trades.candidates import MAX_NUMBERS, Candidates
-from ingestion.extract.trades.currency_names import DOLLARS, PENNY
+from ingestion.extract.trades.currency_names import PENNY
 from ingestion.extract.trades.lines import ReadLine
-from ingestion.extract.trades.numbers import Number
+from ingestion.extract.trades.numbers import DOLLARS, Number
 
 _TWO_CENTS = Decimal("0.02")
 _MIN_DECIMALS = 3  # of a rate that no label names

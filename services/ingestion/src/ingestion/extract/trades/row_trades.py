@@ -7,7 +7,13 @@ from itertools import islice
 
 from ingestion.domain.trade import Direction, Trade
 from ingestion.extract.trades.candidates import gather_candidates
-from ingestion.extract.trades.columns import Columns, RowAmounts, list_currency_cells, resolve_amounts
+from ingestion.extract.trades.columns import (
+    Columns,
+    RowAmounts,
+    goes_on_with_costs,
+    list_currency_cells,
+    resolve_amounts,
+)
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import ReadLine
 from ingestion.extract.trades.numbers import CURRENCIES, Number
@@ -33,6 +39,7 @@ from ingestion.extract.trades.symbols import is_symbol
 from ingestion.extract.trades.table_sides import TradeSide, find_sides
 from ingestion.extract.trades.trade import SharedFacts, TradeReading
 
+_LINES_BELOW = 3
 _MAX_SECTION = 40  # rows between the head of a section and one of its own
 _SYMBOL = re.compile(r"([A-Z][A-Z0-9.]{0,5})\s")
 _ZERO = Decimal("0.00")
@@ -107,6 +114,10 @@ def _read_row(
 ) -> TradeReading:
     """`isin` is the one of the document, where it names one only."""
     amounts, is_settlement_proven = _find_amounts(row, shared, side.direction, has_costs=has_costs)
+    below = lines[row.line.index - lines[0].index + 1 :][:_LINES_BELOW]
+    is_settlement_proven &= bool(amounts.fees or amounts.taxes) or not goes_on_with_costs(
+        row.line, below, amounts.gross
+    )
     own, other = row.amount_number.currency, amounts.settled_number.currency
     foreign = own if own is not None and other is not None and own != other else None
     days = find_row_days(row.line)

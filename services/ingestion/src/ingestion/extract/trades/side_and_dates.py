@@ -35,7 +35,7 @@ _LINES_TO_TIME = 2
 def find_direction(lines: Sequence[ReadLine]) -> tuple[Direction | None, bool]:
     weights = {Direction.BUY: 0, Direction.SELL: 0}
     for line in lines:
-        if is_long_sentence(line):
+        if is_long_sentence(line) or labels.DIRECTION.search(line.text) is None:
             continue
         has_label = any(place.label is Label.DIRECTION for place in line.labels)
         is_title = kind_words.CONTRACT_NOTE_TITLE.search(line.text) is not None

@@ -59,6 +59,7 @@ def list_unread_rows(
 
 def _list_rows(lines: Sequence[ReadLine], columns: Columns, without_trades: Container[int]) -> Iterator[_Row]:
     head = ""
+    priced = {row.index for row in list_rows_below_heads(lines)}
     for position, line in enumerate(lines):
         if len(line.labels) >= _MIN_HEADS and not line.numbers and not line.dates:
             head = line.text
@@ -73,7 +74,8 @@ def _list_rows(lines: Sequence[ReadLine], columns: Columns, without_trades: Cont
         if is_sided:
             is_row = any(number.is_money for number in numbers) or len(numbers) >= _MIN_NUMBERS
         else:
-            is_row = len(numbers) >= _MIN_NUMBERS and (line.index in columns.rows or multiplies)
+            is_in_table = line.index in columns.rows or (line.index in priced and len(numbers) > _MIN_NUMBERS)
+            is_row = len(numbers) >= _MIN_NUMBERS and (is_in_table or multiplies)
         if is_row:
             table = (head, has_settlement_day(line, lines))
             yield _Row(line, tuple(numbers), side.direction if is_sided else None, table, multiplies)
