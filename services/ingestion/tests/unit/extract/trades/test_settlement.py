@@ -422,7 +422,7 @@ def test_crowns_are_those_of_who_wrote_the_note_and_not_of_the_security(
 @pytest.mark.parametrize(
     ("line", "currency"),
     [
-        ("Base currency: GBP", None),
+        ("Valuation currency: GBP", None),
         ("Reporting currency GBP", None),
         ("Depotwährung: EUR", None),
         ("Cash balance  GBP 1,200.00", None),
