@@ -44,7 +44,7 @@ _UNTIL = re.compile(
 )
 # A day that is no day of payment.
 _OTHER_DAY = labels.match_any(
-    r"liefer|leistung|zeitraum|gültig|deliver|shipp|\bperiod|\bvalid|livr|validité|période|consegn|entreg|envío|\blever|dostaw|dodán|doruč|\bservice|wartung|faktura\w*dat|invoice\s+date|rechnungsdatum"
+    r"liefer|leistung|zeitraum|gültig|deliver|shipp|\bperiod|\bvalid|livr|validité|période|consegn|entreg|envío|\blever|dostaw|dodán|doruč|\bservice|wartung|faktura\w{0,12}dat|invoice\s+date|rechnungsdatum"
 )
 
 

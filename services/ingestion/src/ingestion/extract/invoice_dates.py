@@ -92,7 +92,8 @@ def _goes_on_in_words(text: str) -> bool:
     """Whether words that are no other label stand behind a date: `14.10.2026 Montage Geländer`."""
     match = values.DATES.search(text)
     behind = text[match.end() :] if match else ""
-    return any(letter.isalpha() for letter in behind) and re.search(r"\w\s?[:#|]", behind) is None
+    is_label = re.search(r"\w\s?[:#|]", behind) is not None or values.DATES.search(behind) is not None
+    return any(letter.isalpha() for letter in behind) and not is_label
 
 
 def _find_date_beside_number(page: Sequence[TextLine], day_first: bool | None) -> date | None:

@@ -26,7 +26,7 @@ class LabelledNumber:
         return _COMPOUND.search(self.label) is not None
 
 
-_COMPOUND = re.compile(r"[^\W\d_]{2,}(?:rechnung|factuur|faktura)", re.IGNORECASE)
+_COMPOUND = re.compile(r"[^\W\d_]{2}(?:rechnung|factuur|faktura)", re.IGNORECASE)
 
 
 def list_labelled_numbers(

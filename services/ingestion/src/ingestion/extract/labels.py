@@ -107,7 +107,7 @@ ISSUE_DATE = match_any(
     r"\b(?:invoice|bill(?:ing)?|issue|tax(?:\s+point)?)\s*date\b|^\W*tax\s+point\W*(?=$|\d)|\binvoice\s*/\s*tax\s*(?:point)?\s*date\b",
     r"\bdate\s+(?:of\s+)?(?:issued?|invoice)\b",
     r"\bissued\s+(?:on|at)\b|^\W*issued\W*(?=$|\d)",
-    r"\b(?:rechnungs|beleg|ausstellungs|dokument(?:en)?)-?\s?datum\b",
+    r"\b(?:rechnungs|beleg|ausstellungs|dokument(?:en)?)-?\s?(?:/\s?[^\W\d_]{3,16})?datum\b",
     r"\brechnung\s+(?:aus|er)gestellt\s+am\b|^\W*ausgestellt\s+am\b",
     r"\bdate\s+(?:de\s+(?:la\s+)?)?(?:facture|facturation|l['’]avoir)\b",
     r"\bdate\s+d['’]émission\b|\bfacture\s+(?:émise|établie)\s+le\b|^\W*(?:émise|facturée?)\s+le\b",
@@ -129,7 +129,7 @@ ISSUE_DATE_IN_HEADLINE = re.compile(
     re.IGNORECASE,
 )
 BARE_DATE = re.compile(
-    r"^\W*(?:(?:date|datum|data|dated|dato|fecha|le)\b\W*(?=$|\d|[a-z]+,?\s)|del\W*$|[^\W\d_]{2,30},\s?(?:den|le|li|lì|dnia)\W*$)",
+    r"^\W*(?:(?:date|datum|data|dated|dato|fecha|le)\b\W*(?=$|\d|[a-z]+[,:]?\s)|del\W*$|[^\W\d_]{2,30},\s?(?:den|le|li|lì|dnia)\W*$)",
     re.IGNORECASE,
 )
 # `Fakturanr.: 10934 | Dato: 18-05-2026 | Kundenr.: 555`: behind a bar, where the number is before it.

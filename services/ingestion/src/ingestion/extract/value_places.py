@@ -32,7 +32,7 @@ def list_labelled_texts(
 
 def _list_texts_of(page: Sequence[TextLine], index: int, number: int, match: re.Match[str]) -> Iterator[str]:
     line, cell = page[index], page[index].cells[number]
-    rest = cell.text[match.end() :].strip(" :.#*\t")
+    rest = _skip_translation(cell.text[match.end() :], match.re).strip(" :.#*\t")
     if rest:
         yield rest
     # `Invoice date / Delivery date`: what has no digit is still the label.
@@ -41,6 +41,13 @@ def _list_texts_of(page: Sequence[TextLine], index: int, number: int, match: re.
     if number + 1 < len(line.cells) and not match.re.search(line.cells[number + 1].text):
         yield line.cells[number + 1].text.lstrip(" :")
     yield from list_texts_below(page, index, cell)
+
+
+def _skip_translation(behind: str, label: re.Pattern[str]) -> str:
+    """What stands behind the same label in another language: `Rechnung Nr. / Invoice no.: 7`."""
+    other = behind.lstrip(" .:/|(–-")
+    again = label.match(other) if "/" in behind[: len(behind) - len(other)] else None
+    return other[again.end() :] if again else behind
 
 
 def list_texts_below_labels(page: Sequence[TextLine], label: re.Pattern[str]) -> Iterator[str]:

@@ -451,6 +451,10 @@ def test_words_beside_a_label_make_its_day_that_of_another_paper(other: str) -> 
         "Rechnungsdatum (= Lieferdatum): 03.11.2026",
         "Date de facture : Lyon, le 3 novembre 2026",
         "Datum vystavení faktury: 03.11.2026",
+        "Datum / Date: 03.11.2026",
+        "Data wystawienia i sprzedaży: 03.11.2026",
+        "Rechnungs-/Lieferdatum: 03.11.2026",
+        "Date 3 November 2026 Due 3 December 2026 Order date 14 October 2026",
     ],
 )
 def test_words_of_its_own_beside_a_label_leave_it_the_invoices(own: str) -> None:
@@ -459,7 +463,9 @@ def test_words_of_its_own_beside_a_label_leave_it_the_invoices(own: str) -> None
 
 def test_of_two_days_with_labels_of_an_invoice_nobody_can_tell() -> None:
     assert dates("Rechnung 17", "Rechnungsdatum: 03.11.2026", "Rechnungsdatum: 04.11.2026")[0] == "None"
+    assert dates("Rechnung 17", "Liefer-/Rechnungsdatum: 28.10.2026 / 03.11.2026")[0] == "None"
     assert dates("Rechnung 17", "Ausstellungsdatum: 04.11.2026", "Rechnungsdatum: 03.11.2026")[0] == "2026-11-03"
+    assert dates("Invoice 17", "Tax date: 31 October 2026", "Issued 3 November 2026")[0] == "2026-11-03"
 
 
 @pytest.mark.parametrize(

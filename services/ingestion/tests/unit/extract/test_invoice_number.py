@@ -223,6 +223,11 @@ def test_heads_and_their_values_belong_together_by_their_order() -> None:
     assert (invoice.invoice_number, str(invoice.issue_date)) == ("HM-20441", "2026-11-03")
 
 
+def test_a_label_may_be_repeated_in_another_language() -> None:
+    assert number("Example", "Rechnung Nr. / Invoice no.: 17-3") == "17-3"
+    assert number("Example", "Factuurnummer / N° de facture: 17-3") == "17-3"
+
+
 def test_a_date_below_a_label_is_no_number() -> None:
     assert number("Example", "Faktura nr 15/03/2026") == "15/03/2026"
     assert number("Example", "Faktura nr", "15/03/2026") is None

@@ -237,13 +237,17 @@ def list_currency_cells(line: ReadLine) -> set[str | None]:
     return {cell.strip() for cell in line.text.split("\t") if cell.strip() in CURRENCIES}
 
 
-def goes_on_with_costs(row: ReadLine, below: Sequence[ReadLine]) -> bool:
-    """Whether the lines directly below a row name what it cost, or what was paid: `Commission 9.95   Net 729.95`."""
+def goes_on_with_costs(row: ReadLine, below: Sequence[ReadLine], gross: Decimal) -> bool:
+    """Whether the lines directly below a row name what it cost, or what was paid: `Commission 9.95  Net 729.95`. Or one
+    of them leads from its amount to another one: `Our charge 9.95, duty 3.60, you owe 733.55`."""
     for line in below[:_LINES_OF_ROW]:
         if line.dates or line.source.page != row.source.page:
             return False
         named = {place.label for place in line.labels}
-        if named & (_COSTS | {Label.SETTLED}) and any(number.is_money and number.value for number in line.numbers):
+        money = [number.value for number in line.numbers if number.is_money and number.value]
+        if money and named & (_COSTS | {Label.SETTLED}):
+            return True
+        if any(abs(abs(paid - gross) - (sum(money) - paid)) < _LEAST for paid in money if paid != gross):
             return True
     return False
 

@@ -154,6 +154,8 @@ def _list_label_places(text: str, named: Iterable[re.Match[str]]) -> Iterator[La
     cost_end: int | None = None  # of the cost or interest that was named last
     for match in named:
         before = text[max(0, match.start() - 30) : match.start()] if match.lastgroup == Label.TAX else ""
+        if label is Label.FEE and _EXCLUDING.search(before):
+            continue  # `Commission (excl. VAT)`
         if _INCLUDING.search(before) or _BEFORE_OR_AFTER.search(before) or (_AND.search(before) and label is Label.FEE):
             continue  # `Brokerage incl. VAT` and `Fee & GST` are fees, `to your debit before taxes` what was settled
         if cost_end is not None and _is_of_cost(text, cost_end, match):
@@ -194,6 +196,10 @@ _INCLUDING = re.compile(
 )
 
 
+_EXCLUDING = re.compile(
+    r"\(?\b(?:exc|excl|exkl|excluding|exklusive|ohne|without|w/o|before|plus|hors|sin|senza|esclus[ao]|zonder|sem|uden|utan|uten|bez|zzgl)\.?\s*(?:\d{1,2}(?:[.,]\d)?\s?%\s*)?$",
+    re.IGNORECASE,
+)
 _BEFORE_OR_AFTER = re.compile(
     r"\b(?:vor|nach|before|after|avant|apr[èe]s|antes\s+de|despu[ée]s\s+de|prima\s+(?:del?l?[ea]|di)|dopo|voor|antes\s+d[eo]s?)\s+$",
     re.IGNORECASE,

@@ -15,12 +15,13 @@ from ingestion.extract.trades.trade import TradeReading
 
 _MIN_TRADES = 2
 _LINES_ABOVE = 4
-_OF_SECURITY = frozenset({Label.ISIN, Label.WKN, Label.TICKER, Label.NAME})
+_OF_SECURITY = frozenset({Label.ISIN, Label.WKN, Label.TICKER})
 _MIN_HEADS = 3  # labels of a line without values: the head of a table
 
 
 class _Named(Enum):
     SECURITY = auto()
+    NAME = auto()
     REFERENCE = auto()
     DAY = auto()
 
@@ -58,6 +59,8 @@ def _list_named(line: ReadLine) -> frozenset[_Named]:
     found = set()
     if labels & _OF_SECURITY or ISIN.search(line.text) is not None:
         found.add(_Named.SECURITY)
+    if Label.NAME in labels:
+        found.add(_Named.NAME)
     if Label.REFERENCE in labels:
         found.add(_Named.REFERENCE)
     if Label.TRADE_DATE in labels or line.dates:
@@ -69,6 +72,8 @@ def _forget(reading: TradeReading, named: frozenset[_Named]) -> TradeReading:
     trade = reading.trade
     if _Named.SECURITY in named:
         trade = replace(trade, isin=None, wkn=None, ticker=None, security_name=None)
+    if _Named.NAME in named:
+        trade = replace(trade, security_name=None)
     if _Named.REFERENCE in named:
         trade = replace(trade, reference=None)
     return replace(reading, trade=trade, is_date_certain=reading.is_date_certain and _Named.DAY not in named)

@@ -36,7 +36,7 @@ _TOWN = re.compile(
     re.IGNORECASE,
 )
 _ACCOUNT = match_any(
-    r"\ba/c\b|\baccounts?\b|\b(?:junior|lifetime|flexible|innovative|stocks\s+(?:and|&)\s+shares|shares|cash)\s+isa\b|\bj?isa\W*\Z|\b(?:sipp|ssas)\b|\b(?:joint|account|registered|beneficial)\s+(?:holders?|owners?|names?)\b|\bholder\b|\b(?:in|by)\s+(?:a\s+|our\s+)?nominees?\b|\bnominees?\W*\Z|\bnominees?\s+(?:name|limited|ltd|account|company|service|holding)|\bcustody\b|\bdesignated\b"
+    r"\ba/c\b|\baccounts?\b|\b(?:junior|lifetime|flexible|innovative|stocks\s+(?:and|&)\s+shares|shares|cash)\s+isa\b|\bj?isa\b(?:\W{1,3}\d[\d\W]*)?\W*\Z|\b(?:sipp|ssas)\b|\b(?:joint|account|registered|beneficial)\s+(?:holders?|owners?|names?)\b|\bholder\b|\b(?:in|by)\s+(?:a\s+|our\s+)?nominees?\b|\bnominees?\W*\Z|\bnominees?\s+(?:name|limited|ltd|account|company|service|holding)|\bcustody\b|\bdesignated\b"
     r"|\b(?:personal|workplace|private|stakeholder)\s+pension\b|\bpension\s+(?:plan|scheme|a/c|pot|wrapper)\b|\A\W*(?:my|your|our|the)?\s*pension\W*\Z|\b(?:roth|traditional)\s+ira\b|\b(?:rollover|sep)?\s*ira\W*\Z|\b401\s?\(?k\)?|\b(?:rrsp|tfsa|resp|rrif)\b"
     r"|\A\W*(?:\w{0,20}depots?|gemeinschaftsdepot)(?:\W|\Z)(?!\s*inc)|\b(?:wertpapier|junior|kinder|gemeinschafts|einzel|verwahr)-?depot\b|\b\w{0,20}kont(?:o|en|os)\b|\b(?:depot|konto)?-?(?:inhaber(?:in)?|mitinhaber)\b(?!-?\s?aktie)|\bverwahr(?:art|ung|t)\b|\bgirosammelverwahrung\b|\baltersvorsorge\b"
     r"|\bcomptes?\b|\btitulaires?\b|\A\W*pea(?:-pme)?\W*\Z|\bassurance[-\s]vie\b|\bcuentas?\b|\bcotitular(?:es)?\b|\btitular(?:es)?\b|\bcont[oi]\b|\b(?:co)?intestatari[oa]\b|\bdossier\b|\b\w{0,20}rekening(?:en)?\b|\b(?:rekening)?houders?\b|\bcontas?\b|\brachun(?:ek|ku)\b|\bposiadacz\w{0,2}\b|\b(?:ike|ikze)\W*\Z"
@@ -55,6 +55,11 @@ _WATCHED = match_any(
 )
 
 
+def is_of_account(name: str) -> bool:
+    """Whether it says which account it is, or of which kind, and names no company."""
+    return _ACCOUNT.search(name) is not None and _LEGAL_FORM.search(name) is None
+
+
 def is_no_name(name: str) -> bool:
     words = _WORD.findall(name)
     has_word = any(len(word) >= _MIN_WORD for word in words)  # a day or a number is judged elsewhere
@@ -62,7 +67,7 @@ def is_no_name(name: str) -> bool:
         return True
     if _VENUE_FIELD.search(name) is not None or _TOWN.fullmatch(name) is not None:
         return True
-    if _ACCOUNT.search(name) is not None and _LEGAL_FORM.search(name) is None:
+    if is_of_account(name):
         return True
     return _VENUE.search(name) is not None and _FORM.search(name) is None
 

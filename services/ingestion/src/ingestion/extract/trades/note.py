@@ -55,6 +55,7 @@ from ingestion.extract.trades.security import (
     find_account,
     find_account_name,
     find_reference,
+    has_several_accounts,
     list_isins,
     list_other_isins,
 )
@@ -65,8 +66,8 @@ from ingestion.extract.trades.unfilled_orders import says_nothing_filled, tells_
 from ingestion.extract.trades.unread_rows import has_day, list_rows_below_heads, list_unread_rows
 from mailroom_common.parser import JSON
 
-TRADE_READER = "trade-rules/6"
-OCR_TRADE_READER = "ocr+trade-rules/6"
+TRADE_READER = "trade-rules/7"
+OCR_TRADE_READER = "ocr+trade-rules/7"
 
 _SEVERAL = 2  # trades that hold together by themselves
 _CERTAIN = 0.9
@@ -155,6 +156,8 @@ def _read_lines(page: Sequence[TextLine], lines: Sequence[ReadLine], *, is_cut: 
     is_open = may_be_dollar_of_other_country(page)
     isins = list_isins(lines)
     readings = [_name_dollar(_name_security(reading, isins), dollar, is_open=is_open) for reading in readings]
+    if len(readings) > 1 and has_several_accounts(lines):
+        readings = [replace(found, trade=replace(found.trade, account=None)) for found in readings]
     is_statement = document_type == ACTIVITY_STATEMENT
     replaced = find_replaced_note(lines) if _makes_trades(readings) else None
     if replaced is not None and not is_statement and len(readings) == 1:

@@ -115,7 +115,9 @@ def _read_row(
     """`isin` is the one of the document, where it names one only."""
     amounts, is_settlement_proven = _find_amounts(row, shared, side.direction, has_costs=has_costs)
     below = lines[row.line.index - lines[0].index + 1 :][:_LINES_BELOW]
-    is_settlement_proven &= bool(amounts.fees or amounts.taxes) or not goes_on_with_costs(row.line, below)
+    is_settlement_proven &= bool(amounts.fees or amounts.taxes) or not goes_on_with_costs(
+        row.line, below, amounts.gross
+    )
     own, other = row.amount_number.currency, amounts.settled_number.currency
     foreign = own if own is not None and other is not None and own != other else None
     days = find_row_days(row.line)

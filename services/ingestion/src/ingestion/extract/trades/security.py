@@ -10,6 +10,7 @@ from ingestion.extract.trades import labels
 from ingestion.extract.trades.grouped_numbers import read_grouped_number
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import LabelPlace, ReadLine, get_text_behind, list_places, list_words_behind
+from ingestion.extract.trades.no_names import is_of_account
 
 # Its number has a digit besides the one that checks it: `ADRESSZEILE5` is none, though that digit is right.
 ISIN = re.compile(r"\b([A-Z]{2}(?=[A-Z]{0,9}\d[A-Z0-9]{0,8}\d\b)[A-Z0-9]{9}\d)\b")
@@ -143,7 +144,7 @@ _AT_END = re.compile(r"[^\W\d_]{2}.{0,80}\s((?=[A-Z0-9]*\d)[A-Z0-9]{6})\s*$")
 _PAIR = re.compile(r"\b[A-Z]{2}[A-Z0-9]{9}\d\s?/\s?((?=[A-Z]*\d)[A-Z0-9]{6})(?!\w)")
 
 
-_REFERENCE = re.compile(r"(?:[A-Z]{1,3}\s)?(?=[\w./-]*\d)(?:[\w./-]{3,40}|\d\d(?= \d))")
+_REFERENCE = re.compile(r"(?:[A-Z]{1,3}\s)?(?=[\w./-]{0,39}\d)(?:[\w./-]{3,40}|\d\d(?= \d))")
 # `Y 1044.8810.2100`, `YP/ 0099214`: letters of the bank in front of it.
 _ACCOUNT = re.compile(r"(?:(?!NR|NO|ID|N )[A-Z]{1,2}/? )?(?=[\w./-]{0,39}\d)[\w./-]{2,40}")
 _BEFORE_NUMBER = re.compile(r"[ \t:#.()]*(?:n(?:\.?[°º]|\.?o|r|um|\.)\.?:?[ \t]+)?", re.IGNORECASE)
@@ -246,6 +247,15 @@ def find_account(lines: Sequence[ReadLine]) -> str | None:
     return None
 
 
+def has_several_accounts(lines: Sequence[ReadLine]) -> bool:
+    """Whether one label names several accounts: which of several trades is of which, nothing says."""
+    found: dict[str, set[str]] = {}
+    for line, place in list_places(lines, Label.ACCOUNT):
+        if (number := _read_number_behind(line, place, _ACCOUNT)) is not None and len(number) >= _MIN_ACCOUNT:
+            found.setdefault(line.text[place.start : place.end].lower(), set()).add(number.replace(" ", ""))
+    return any(len(numbers) > 1 for numbers in found.values())
+
+
 def _is_of_payment(lines: Sequence[ReadLine], line: ReadLine, place: LabelPlace) -> bool:
     """Whether it is the account at a bank that money is paid from or to: the words for that stand in front of it, or a
     field of the bank directly above."""
@@ -277,4 +287,10 @@ _MIN_ACCOUNT = 3
 
 
 def find_account_name(lines: Sequence[ReadLine]) -> str | None:
-    return find_words(lines, Label.ACCOUNT_NAME, re.compile(r"[^\W\d_][\w .,'’&-]{2,60}"))
+    """Whose account it is: no word for one, and not what the label goes on with, `Kontoinhaber des Empfängers`."""
+    name = find_words(lines, Label.ACCOUNT_NAME, _HOLDER)
+    return None if name is None or is_of_account(name) or _GOES_ON.match(name) is not None else name
+
+
+_HOLDER = re.compile(r"[^\W\d_][\w .,'’&-]{2,60}")
+_GOES_ON = re.compile(r"(?:des|du|del|dell|della|do|of|the)\b")

@@ -98,7 +98,7 @@ def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
     if (row := _find_row_amounts(lines[0], shared, direction)) is not None:
         product, has_unexplained_rows, gross = _build_labelled_product(row), False, row.gross
         settlement = _build_settlement(row)
-        if not row.fees and not row.taxes and goes_on_with_costs(lines[0], lines[1:]):
+        if not row.fees and not row.taxes and goes_on_with_costs(lines[0], lines[1:], row.gross):
             settlement = replace(settlement, fees=None, taxes=None, is_proven=False)
     elif settlement is not None and lines[0].index in shared.columns.with_costs and not _has_named_costs(settlement):
         settlement = replace(settlement, fees=None, taxes=None, is_proven=False)

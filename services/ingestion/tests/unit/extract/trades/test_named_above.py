@@ -53,3 +53,10 @@ BELOW_EACH = BY_ORDER.replace("Order no. 88120\n", "").replace("Order no. 88145\
 def test_a_number_below_a_row_is_its_own() -> None:
     text = BELOW_EACH.replace("720.00\n", "720.00\nOrder no. 88120\n")
     assert [found.trade.reference for found in read(text).trades] == ["88120", "88145"]
+
+
+def test_a_name_above_each_row_is_not_that_of_the_row_before() -> None:
+    text = BY_ORDER.replace("Order no. 88120", "Security: Vodafone Group").replace(
+        "Order no. 88145", "Security: BP PLC"
+    )
+    assert read(text).trades[0].trade.security_name != "BP PLC"

@@ -315,3 +315,13 @@ def test_a_label_that_stands_alone_or_says_whose_it_is_has_the_reference_behind_
 )
 def test_an_account_that_money_is_paid_to_is_not_the_one_of_the_securities(lines: str) -> None:
     assert read_only(f"{ENGLISH}{lines}\n")["account"] is None
+
+
+@pytest.mark.parametrize("name", ["Cash account", "ISA 2026/27", "des Empfängers: Brokerhaus Nord", "Wertpapierkonto"])
+def test_a_kind_of_account_is_nobody_s_name(name: str) -> None:
+    assert read_only(f"{ENGLISH}Kontoinhaber {name}\n")["account_name"] is None
+
+
+@pytest.mark.parametrize("name", ["Anna Finch", "Desmond Doe", "Konto Consulting plc", "de Vries"])
+def test_a_holder_keeps_the_name(name: str) -> None:
+    assert read_only(f"{ENGLISH}Account holder: {name}\n")["account_name"] == name

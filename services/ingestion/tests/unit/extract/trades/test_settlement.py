@@ -434,3 +434,47 @@ def test_crowns_are_those_of_who_wrote_the_note_and_not_of_the_security(
 def test_the_currency_of_an_account_as_a_whole_is_not_that_of_bare_amounts(line: str, currency: str | None) -> None:
     bare = CONVERTED.replace("USD ", "")
     assert read_only(f"{bare}{line}").get("currency") == currency
+
+
+BEFORE_TAX = """
+Wertpapierabrechnung Verkauf
+Allianz SE  DE0008404005
+Handelstag 12.11.2026
+Stück 10
+Kurs 180,00 EUR
+Kurswert 1.800,00 EUR
+Provision 9,90 EUR
+Gutschrift vor Steuern 1.790,10 EUR
+Abgeführte Steuern 31,65- EUR
+{last}
+"""
+
+
+def test_what_is_settled_before_a_tax_is_not_certain_where_the_rest_is_printed_too() -> None:
+    assert read(BEFORE_TAX.format(last="Überweisung 1.758,45 EUR")).confidence < 0.9
+    assert read(BEFORE_TAX.format(last="Bestand danach 0 Stück")).confidence >= 0.9
+
+
+GAIN = """
+Contract note
+You have SOLD
+Investment name: Vodafone Group plc
+ISIN: GB00BH4HKS39
+Execution date/time: 13 Nov 2026 08:13:35
+Number of units: 1,000
+Price: GBP 0.7200
+Proceeds: GBP 720.00
+Original cost: GBP 500.00
+Gain: GBP 220.00
+"""
+
+
+def test_what_had_been_paid_for_what_is_sold_is_no_certain_fee() -> None:
+    assert read(GAIN).confidence < 0.9
+    assert read(GAIN.replace("500.00", "9.95").replace("220.00", "710.05")).confidence >= 0.9
+
+
+def test_a_commission_without_a_tax_is_no_tax() -> None:
+    lines = "Commission (excl. VAT): €4.13\nVAT 20%: €0.82"
+    trade = read_only(ENGLISH.replace("Commission: €4.95", lines))
+    assert (trade["fees"], trade["taxes"]) == ("4.13", "0.82")
