@@ -60,7 +60,7 @@ def extract_invoice(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
     is_ocr = was_read_by_ocr(part.transcript)
     is_uncertain = is_ocr and bool(find_uncertain_fields(part.invoice, part.transcript))
     doubt = ReviewReason.OCR_UNCERTAIN if is_uncertain else None
-    if contradict_each_other(parts):
+    if part.are_several or contradict_each_other(parts):
         doubt = ReviewReason.SEVERAL_INVOICES
     elif doubt is None and not part.kind.is_certain:
         doubt = ReviewReason.DOCUMENT_TYPE_UNCERTAIN
