@@ -21,6 +21,7 @@ from ingestion.extract.invoice_dates import determine_day_first, find_issue_date
 from ingestion.extract.invoice_kind import InvoiceKind, determine_invoice_kind
 from ingestion.extract.invoice_lines import find_invoice_lines
 from ingestion.extract.invoice_number import find_invoice_number
+from ingestion.extract.invoice_pages import find_invoice_pages, join_readings
 from ingestion.extract.ocr_certainty import was_read_by_ocr
 from ingestion.extract.other_titles import (
     OtherTitle,
@@ -48,16 +49,44 @@ _LONG_DOCUMENT = 3  # pages in front of the last one, from which on the invoice 
 @dataclass(frozen=True, slots=True)
 class PrintedInvoice:
     """What pages say. `has_certain_supplier` is whether signs on them agree whose invoice it is. `doubtful_totals` are
-    amounts that the page names and speaks against itself."""
+    amounts that the page names and speaks against itself; `are_several` is whether another page is another invoice."""
 
     invoice: Invoice
     kind: InvoiceKind
     has_certain_supplier: bool
     doubtful_totals: Mapping[str, str]
+    are_several: bool = False
 
 
 def read_invoice(transcript: Transcript) -> PrintedInvoice:
-    page = limit_lines(transcript)
+    """What the invoice's own pages say: beside it a file may hold other papers."""
+    lines = limit_lines(transcript)
+    if lines and lines[0].page == lines[-1].page:
+        return _read_pages(lines)
+    pages = find_invoice_pages(lines, lambda page: find_totals(page).gross)
+    # What a reminder asks for is none of an invoice's, whatever lies behind it.
+    if pages.own == lines or asks_for_nothing_new(lines):
+        return replace(_read_pages(lines), are_several=pages.are_several)
+    own = _read_pages(pages.own)
+    possible = own if pages.are_several else _read_pages(pages.possible)
+    # Pages that say which of them is a credit note are not cut off from what they say together.
+    whole = determine_invoice_kind(lines, own.invoice)
+    is_kind_certain = own.kind.is_certain and whole.is_certain and own.kind.document_type == whole.document_type
+    return PrintedInvoice(
+        join_readings(own.invoice, possible.invoice),
+        replace(own.kind, is_certain=is_kind_certain),
+        own.has_certain_supplier,
+        possible.doubtful_totals,
+        pages.are_several,
+    )
+
+
+def read_all_pages(transcript: Transcript) -> PrintedInvoice:
+    """What any page says, as an XML is compared with it."""
+    return _read_pages(limit_lines(transcript))
+
+
+def _read_pages(page: Sequence[TextLine]) -> PrintedInvoice:
     supplier = find_supplier(page)
     supplier_name = None if supplier is None else supplier.name
     # A name that is not certain may be the customer's, and so its address.

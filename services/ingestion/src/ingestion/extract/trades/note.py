@@ -26,6 +26,7 @@ from ingestion.extract.layout_rules import cut_lines
 from ingestion.extract.ocr_certainty import find_uncertain_trade_values, was_read_by_ocr
 from ingestion.extract.trades import labels
 from ingestion.extract.trades.columns import Columns, find_columns
+from ingestion.extract.trades.currency_names import names_currency_of_account
 from ingestion.extract.trades.day_order import determine_day_first, may_be_dollar_of_other_country
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import MAX_LINES, ReadLine, read_lines
@@ -67,8 +68,8 @@ from ingestion.extract.trades.unread_rows import has_day, list_rows_below_heads,
 from ingestion.extract.trades.whose_side import doubt_side
 from mailroom_common.parser import JSON
 
-TRADE_READER = "trade-rules/6"
-OCR_TRADE_READER = "ocr+trade-rules/6"
+TRADE_READER = "trade-rules/7"
+OCR_TRADE_READER = "ocr+trade-rules/7"
 
 _SEVERAL = 2  # trades that hold together by themselves
 _CERTAIN = 0.9
@@ -453,8 +454,9 @@ def _find_shared_facts(lines: Sequence[ReadLine]) -> SharedFacts:
         found.date for line in lines for found in line.dates if not labels.VALID_UNTIL.search(line.text, 0, found.start)
     }
     years = Counter(found.date.year for line in lines for found in line.dates)
+    of_trades = [line for line in lines if not names_currency_of_account(line.text)]
     return SharedFacts(
-        currency=_find_named_currency(lines) or values.determine_currency(line.text for line in lines),
+        currency=_find_named_currency(of_trades) or values.determine_currency(line.text for line in of_trades),
         account=find_account(lines),
         account_name=find_account_name(lines),
         year=years.most_common(1)[0][0] if years else None,
