@@ -72,6 +72,9 @@ def find_totals(page: Sequence[TextLine], currency: str | None = None, issued: I
     if totals.gross is not None and has_rival_totals(whole_page, totals.gross):
         return InvoiceTotals(doubtful=totals.gross, doubtful_net=totals.net, doubtful_tax=totals.tax)
     if totals.due is not None:
+        if candidates.due and totals.due not in candidates.due:
+            # More is taken off what was rounded: `Öresavr.`, `RUT-avdrag`, `Att betala`.
+            return replace(totals, due=choose_due(whole_page, candidates.due, totals.due, issued))
         return replace(totals, due=None) if may_plan_payments(whole_page, totals.due, issued) else totals
     due = choose_due(whole_page, candidates.due, totals.gross, issued)
     charges = list_labelled_ends(whole_page, change_labels.CHARGE)

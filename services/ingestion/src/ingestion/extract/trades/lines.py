@@ -183,7 +183,7 @@ def _is_of_cost(text: str, cost_end: int, match: re.Match[str]) -> bool:
 _COSTS = frozenset({Label.FEE, Label.TAX, Label.INTEREST})
 _BASE_OF_COST = re.compile(
     r"(?: [^\W\d_]{1,20})?[ (]{1,3}(?:\d{1,3}(?:[.,]\d{1,6})? ?[%‰] )?"
-    r"(?:v(?:om|on)|auf|aus|of|on|sur|su[il]?|sull[ae']|sobre|over|op|van|do|da|af|av) "
+    r"(?:(?:v(?:om|on)|auf|aus|of|on|sur|su[il]?|sull[ae']|sobre|over|op|van|do|da|af|av) |s/ ?)"
     r"(?:(?:the|den|dem|der|die|le|la|les|el|los|lo|il|i|o|a|het|de) )?",
     re.IGNORECASE,
 )

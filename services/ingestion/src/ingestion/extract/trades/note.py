@@ -26,6 +26,7 @@ from ingestion.extract.layout_rules import cut_lines
 from ingestion.extract.ocr_certainty import find_uncertain_trade_values, was_read_by_ocr
 from ingestion.extract.trades import labels
 from ingestion.extract.trades.columns import Columns, find_columns
+from ingestion.extract.trades.currency_names import names_currency_of_account
 from ingestion.extract.trades.day_order import determine_day_first, may_be_dollar_of_other_country
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import MAX_LINES, ReadLine, read_lines
@@ -45,6 +46,7 @@ from ingestion.extract.trades.no_trade import (
 )
 from ingestion.extract.trades.no_trade_words import LIKE_TRADE
 from ingestion.extract.trades.numbers import CURRENCIES, DOLLARS
+from ingestion.extract.trades.paper_doubts import find_paper_doubts
 from ingestion.extract.trades.plain_letters import restore_letters
 from ingestion.extract.trades.row_side import SidePlace, find_row_side, says_not_done
 from ingestion.extract.trades.row_trades import read_row_trades
@@ -63,6 +65,7 @@ from ingestion.extract.trades.taken_back import ReplacedNote, build_cancellation
 from ingestion.extract.trades.trade import SharedFacts, TradeReading, read_trade
 from ingestion.extract.trades.unfilled_orders import says_nothing_filled, tells_of_filled_order
 from ingestion.extract.trades.unread_rows import has_day, list_rows_below_heads, list_unread_rows
+from ingestion.extract.trades.whose_side import doubt_side
 from mailroom_common.parser import JSON
 
 TRADE_READER = "trade-rules/7"
@@ -158,10 +161,13 @@ def _read_lines(page: Sequence[TextLine], lines: Sequence[ReadLine], *, is_cut: 
     if len(readings) > 1 and has_several_accounts(lines):
         readings = [replace(found, trade=replace(found.trade, account=None)) for found in readings]
     is_statement = document_type == ACTIVITY_STATEMENT
+    if not is_statement:
+        readings = [doubt_side(reading, lines) for reading in readings]
     replaced = find_replaced_note(lines) if _makes_trades(readings) else None
     if replaced is not None and not is_statement and len(readings) == 1:
         readings = _add_note_replaced(readings[0], lines, replaced)
     doubts = [
+        *find_paper_doubts(page, lines, readings, is_statement=is_statement),
         *(["corrected"] if replaced is not None else []),
         *_find_doubts(readings, lines, shared.columns, is_statement=is_statement),
         *(["lines"] if is_cut else []),
@@ -448,8 +454,9 @@ def _find_shared_facts(lines: Sequence[ReadLine]) -> SharedFacts:
         found.date for line in lines for found in line.dates if not labels.VALID_UNTIL.search(line.text, 0, found.start)
     }
     years = Counter(found.date.year for line in lines for found in line.dates)
+    of_trades = [line for line in lines if not names_currency_of_account(line.text)]
     return SharedFacts(
-        currency=_find_named_currency(lines) or values.determine_currency(line.text for line in lines),
+        currency=_find_named_currency(of_trades) or values.determine_currency(line.text for line in of_trades),
         account=find_account(lines),
         account_name=find_account_name(lines),
         year=years.most_common(1)[0][0] if years else None,

@@ -12,6 +12,7 @@ from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import LabelPlace, ReadLine, is_long_sentence, list_dates_at, list_places
 from ingestion.extract.trades.named_days import drop_days_of_others, list_settlement_dates, names_other_side
 from ingestion.extract.trades.settlement import Settlement
+from ingestion.extract.trades.void_words import is_term_of_cancellation
 
 _MAX_PROSE = 140  # letters of a line that may say which way a trade goes
 _MAX_HEADING = 40  # letters
@@ -365,6 +366,9 @@ def _build_time(match: re.Match[str]) -> str:
 
 def is_cancellation(lines: Sequence[ReadLine]) -> bool:
     return any(
-        len(line.text) <= 80 and labels.CANCELLATION.search(line.text) and not labels.FAILED_ORDER.search(line.text)
+        len(line.text) <= 80
+        and labels.CANCELLATION.search(line.text)
+        and not labels.FAILED_ORDER.search(line.text)
+        and not is_term_of_cancellation(line.text)
         for line in lines
     )

@@ -419,6 +419,23 @@ def test_crowns_are_those_of_who_wrote_the_note_and_not_of_the_security(
     assert read_only(note).get("currency") == currency
 
 
+@pytest.mark.parametrize(
+    ("line", "currency"),
+    [
+        ("Valuation currency: GBP", None),
+        ("Reporting currency GBP", None),
+        ("Depotwährung: EUR", None),
+        ("Cash balance  GBP 1,200.00", None),
+        ("Account valued in GBP", None),
+        ("Currency: USD", "USD"),
+        ("All amounts in USD", "USD"),
+    ],
+)
+def test_the_currency_of_an_account_as_a_whole_is_not_that_of_bare_amounts(line: str, currency: str | None) -> None:
+    bare = CONVERTED.replace("USD ", "")
+    assert read_only(f"{bare}{line}").get("currency") == currency
+
+
 BEFORE_TAX = """
 Wertpapierabrechnung Verkauf
 Allianz SE  DE0008404005
