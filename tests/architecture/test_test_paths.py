@@ -12,6 +12,7 @@ ROOT = Path(__file__).parents[2]
 WHOLE_FLOW_TESTS = (
     "sandbox/tests/unit/provider_doubles/test_sample_mails.py",
     "services/ingestion/tests/unit/adapters/test_mutated_pdfs.py",
+    "services/ingestion/tests/unit/extract/test_pattern_time.py",
     "services/subscription-manager/tests/integration/test_connections.py",
     "services/subscription-manager/tests/integration/test_manager_process.py",
     "services/sync-engine/tests/integration/test_backstop_contract.py",

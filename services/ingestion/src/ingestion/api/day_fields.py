@@ -35,5 +35,5 @@ def _require_day_of_issue(day: date) -> date:
 
 
 PaperDay = Annotated[date, AfterValidator(_require_day_of_paper)]
-IssueDay = Annotated[date, AfterValidator(_require_day_of_issue)]
+InvoiceDay = Annotated[date, AfterValidator(_require_day_of_issue)]
 PastDay = Annotated[date, AfterValidator(_require_past_day)]

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_vali
 
 from ingestion.api.currency_fields import CurrencyCode
 from ingestion.api.cursors import build_list_page, decode_cursor
-from ingestion.api.day_fields import IssueDay, PaperDay
+from ingestion.api.day_fields import InvoiceDay, PaperDay
 from ingestion.api.documents import DocumentId, not_found
 from ingestion.api.examples import DOCUMENT_EXAMPLE, HISTORY_EXAMPLE
 from ingestion.api.supplier_fields import IBAN, TaxId
@@ -49,7 +49,7 @@ class CorrectedFields(BaseModel):
 
     supplier_name: Text | None = None
     invoice_number: Text | None = None
-    issue_date: IssueDay | None = None
+    issue_date: InvoiceDay | None = None
     due_date: PaperDay | None = None
     currency: CurrencyCode | None = None
     total_gross: Amount | None = None

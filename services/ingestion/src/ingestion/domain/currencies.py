@@ -1,4 +1,6 @@
-"""Currencies of invoices and trades, by ISO 4217: those that are paid with, and those of papers of former years."""
+"""Currencies of invoices and trades, by ISO 4217: those that are paid with, and those of papers of former years.
+
+What a person may type; pages are read for fewer of them (`extract/values.py`, `extract/trades/numbers.py`)."""
 
 from datetime import date
 from decimal import Decimal

@@ -13,7 +13,7 @@ WITHHELD = match_any(
     r"\bretenues?\s+de\s+garantie\b|\br\.?g\.?(?=\W+\d+\s?%)|\bcompte\s+prorata\b|\bgarant[íi]a\s+retenida\b",
     r"\btrattenut[ae]\b|\br\.\s?a\.(?=\W+\d+\s?%)|\b\w{0,12}-?inhouding\b|\bingehouden\b|\bcau[çc][ãa]o\b",
     r"\bkaucja\b|\bzatrzyman\w{1,3}\b|\bpotr[ąa]ceni\w{1,2}\b|\bzádržné\b|\bpozastávk\w\b|\bzadrž\w{2,6}\s+částk\w\b",
-    r"\btilbageh[oø]ld\w{0,5}\b|\bgarantibeløb\b|\bsikkerhedsstillelse\b|\binnehåll(?:et|en|na)\b|\bgarantiinnehåll\b",
+    r"\btilbageh[oø]ld\w{0,5}\b|\bgarantibeløb\b|\bsikkerhedsstillelse\b|\b(?:rot|rut)-?avdrag\b|\binnehåll(?:et|en|na)\b|\bgarantiinnehåll\b",
 )
 # ... a voucher or a credit from before pays for it ...
 CREDITED = match_any(

@@ -23,3 +23,14 @@ _WRITES_DAY_FIRST = re.compile(
 
 def may_write_day_first(text: str) -> bool:
     return _WRITES_DAY_FIRST.search(text) is not None
+
+
+# `03/11/2026 (dd/mm/yyyy)`, `TT.MM.JJJJ`
+_FORM = re.compile(
+    r"\b(?:(?P<day>dd|tt|jj|gg)[./ -]{1,2}mm|mm[./ -]{1,2}(?:dd|tt|jj|gg))[./ -]{1,2}(?:[yja]{2,4}|rrrr|[åa]{2,4})\b"
+)
+
+
+def find_said_orders(text: str) -> set[bool]:
+    """Whether the day stands first, by the form of dates that a text in small letters names."""
+    return {match["day"] is not None for match in _FORM.finditer(text)}

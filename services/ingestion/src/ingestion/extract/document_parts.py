@@ -21,6 +21,7 @@ class InvoicePart:
     kind: InvoiceKind
     has_certain_supplier: bool
     doubtful_totals: Mapping[str, str]
+    are_several: bool = False  # one of its pages is another invoice
 
     @property
     def is_certain(self) -> bool:
@@ -56,7 +57,14 @@ def split_parts(transcript: Transcript) -> list[Transcript]:
 
 def read_part(part: Transcript) -> InvoicePart:
     printed = read_invoice(part)
-    return InvoicePart(part, printed.invoice, printed.kind, printed.has_certain_supplier, printed.doubtful_totals)
+    return InvoicePart(
+        part,
+        printed.invoice,
+        printed.kind,
+        printed.has_certain_supplier,
+        printed.doubtful_totals,
+        printed.are_several,
+    )
 
 
 def _contradict(one: Invoice, other: Invoice) -> bool:

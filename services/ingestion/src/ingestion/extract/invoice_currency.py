@@ -7,6 +7,7 @@ from ingestion.domain.transcript import TextLine
 from ingestion.extract import labels, values
 from ingestion.extract.american_seller import is_american_seller
 from ingestion.extract.other_dollars import may_be_other_dollar
+from ingestion.extract.totals import find_totals
 from ingestion.extract.value_places import list_texts_beside
 
 _CODE = re.compile(r"\W*([A-Z]{3})\b")
@@ -31,16 +32,23 @@ def _find_written(page: Sequence[TextLine]) -> str | None:
         return labelled
     totals = [text for text in texts if labels.TOTAL_GROSS.search(text) or labels.TOTAL_GROSS_MAYBE.match(text)]
     most, of_total = values.determine_currency(texts), values.determine_currency(totals)
+    if of_total is None:
+        return None if most is None or not _is_of_amounts(page, texts, most) else most
     # A bare dollar is another country's if one is named elsewhere.
-    return most if of_total is None or (of_total == "USD" and most in values.DOLLARS) else of_total
+    return most if of_total == "USD" and most in values.DOLLARS else of_total
 
 
-def is_foreign(text: str, currency: str | None) -> bool:
-    """Whether a text speaks of another currency than the document's, and not of its own."""
-    named = set(values.find_currencies(text)) if currency else set()
-    if named and currency in values.DOLLARS:
-        named -= {"USD"}  # a bare dollar is the document's
-    return bool(named) and currency not in named
+def _is_of_amounts(page: Sequence[TextLine], texts: Sequence[str], currency: str) -> bool:
+    """Whether a currency is that of the page's own amounts, where its total names none: not if it stands at amounts
+    only that the page does not consist of (`Stammkapital EUR 25.000`, `payable in euro: € 1,411.00`)."""
+    beside = [(text, [amount for code, amount in values.find_priced(text) if code == currency]) for text in texts]
+    if not any(amounts for _, amounts in beside):
+        return True  # crowns
+    if any(not amounts and currency in values.find_currencies(text) for text, amounts in beside):
+        return True  # said of all of them: `Amount (EUR)`
+    totals = find_totals(page)
+    own = {totals.gross, totals.net, totals.tax, totals.due} - {None}
+    return not own or any(amount in own for _, amounts in beside for amount in amounts)
 
 
 def _is_exchange(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""When an invoice was written and when it is to be paid, and in which order its dates have day and month."""
+"""When an invoice was written, and in which order its dates have day and month."""
 
 import re
 from collections.abc import Sequence
@@ -8,7 +8,8 @@ from datetime import date
 from ingestion.domain.transcript import TextCell, TextLine
 from ingestion.extract import kind_words, labels, title_words, values
 from ingestion.extract.american_seller import is_american_seller
-from ingestion.extract.date_order import may_write_day_first
+from ingestion.extract.date_order import find_said_orders, may_write_day_first
+from ingestion.extract.foreign_signs import list_own_texts
 from ingestion.extract.invoice_number import find_invoice_number, keep_first_labels
 from ingestion.extract.issue_date_labels import choose_issue_date, list_labelled_dates
 from ingestion.extract.page_head import limit_to_head
@@ -20,26 +21,43 @@ def determine_day_first(
     page: Sequence[TextLine], currency: str | None, supplier_name: str | None = None
 ) -> bool | None:
     """The order of day and month: what the dates of this document say, else its language, else its currency."""
-    said = {date.says_day_first for line in page for date in values.find_dates(line.text)} - {None}
-    if len(said) == 1:
-        return said.pop()
-    if said:
-        return None
     text = "\n".join(line.text for line in page).lower()
-    if re.search(
-        r"\b(?:rechnung\w{0,8}|factuur\w{0,8}|faktura\w{0,8}|facture|factura|fattura|fatura|avoir|gutschrift|betrag|bedrag|montant|datum|fecha)\b",
-        text,
-    ):
+    said = {date.says_day_first for line in page for date in values.find_dates(line.text)} | find_said_orders(text)
+    said -= {None}
+    if len(said) == 1:
+        order = said.pop()
+        # What one date says, a customer may have written: `your order of 10/28/2026`.
+        return None if _is_against(page, currency, supplier_name, text, day_first=bool(order)) else order
+    if said or _WRITES_YEAR_FIRST.search(text):
+        return None
+    if _DAY_FIRST_LANGUAGE.search(text):
         return True
     if currency != "USD" and any(next(values.find_ibans(line.text), None) for line in page):
         return True  # an account as Europe numbers them
     if currency == "USD":
-        # Who asks for dollars may be anywhere: an American seller says where it is.
-        return False if not may_write_day_first(text) and is_american_seller(page, supplier_name) else None
+        # Who asks for dollars may be anywhere: an American seller says where it is, wherever its customer may be.
+        is_american = is_american_seller(page, supplier_name)
+        return (
+            False if is_american and not any(map(may_write_day_first, map(str.lower, list_own_texts(page)))) else None
+        )
     return True if currency in _DAY_FIRST_CURRENCIES else None
 
 
+_DAY_FIRST_LANGUAGE = re.compile(
+    r"\b(?:rechnung\w{0,8}|factuur\w{0,8}|faktura\w{0,8}|facture|factura|fattura|fatura|avoir|gutschrift|betrag|bedrag|montant|datum|fecha)\b"
+)
 _DAY_FIRST_CURRENCIES = frozenset({"GBP", "CHF", "PLN", "AUD", "DKK", "CZK"})
+# In Sweden `26-11-24` begins with the year. What dates say that may not is nothing there.
+_WRITES_YEAR_FIRST = re.compile(r"\b(?:fakturadatum|förfallodag|förfallodatum|bankgiro|plusgiro|momsreg\w*|f-skatt)\b")
+
+
+def _is_against(
+    page: Sequence[TextLine], currency: str | None, supplier_name: str | None, text: str, *, day_first: bool
+) -> bool:
+    """Whether language, currency or the supplier's country write the other order than a date of the page does."""
+    if day_first:
+        return currency == "USD" and is_american_seller(page, supplier_name)
+    return currency in _DAY_FIRST_CURRENCIES or _DAY_FIRST_LANGUAGE.search(text) is not None
 
 
 def find_issue_date(page: Sequence[TextLine], day_first: bool | None) -> date | None:
@@ -74,7 +92,8 @@ def _goes_on_in_words(text: str) -> bool:
     """Whether words that are no other label stand behind a date: `14.10.2026 Montage Geländer`."""
     match = values.DATES.search(text)
     behind = text[match.end() :] if match else ""
-    return any(letter.isalpha() for letter in behind) and re.search(r"\w\s?[:#|]", behind) is None
+    is_label = re.search(r"\w\s?[:#|]", behind) is not None or values.DATES.search(behind) is not None
+    return any(letter.isalpha() for letter in behind) and not is_label
 
 
 def _find_date_beside_number(page: Sequence[TextLine], day_first: bool | None) -> date | None:
@@ -197,7 +216,7 @@ def _blank_term(cell: TextCell) -> TextCell:
 def _read_issue_date(text: str, day_first: bool | None) -> date | None:
     """`Pagamento a 30 giorni data fattura (scadenza 09/12/2026)`: what is called due is no day of issue."""
     match = values.DATES.search(text)
-    if match is None or labels.DUE_DATE.search(text[: match.start()]):
+    if match is None or labels.DUE_DATE.search(text[: match.start()]) or _begins_with_period(text):
         return None
     return _find_first_date(text, day_first)
 
@@ -228,6 +247,12 @@ _TOWN_BEFORE_DATE = re.compile(
 )
 
 
+# `Monday, the 3rd` with its month: no other word stands beside a date that is alone.
+_NOTHING_ELSE = re.compile(
+    r"[\W_]*(?:[^\W\d_]{3,14},[\W_]*)?(?:(?:den|le|the|li|lì|dnia|dne|am|vom|em|el|il|on|of)\b[\W_]*)*", re.IGNORECASE
+)
+
+
 def _find_lone_date(page: Sequence[TextLine], day_first: bool | None) -> date | None:
     """A date that stands alone near the top, when it is the only one that does; a town before it may be lower."""
     near = limit_to_head(page)
@@ -237,34 +262,32 @@ def _find_lone_date(page: Sequence[TextLine], day_first: bool | None) -> date | 
         for line in (*near, *lower)
         # What has words to its left is the date of those, and what has an amount to its right that of a position.
         for cell in line.cells[: 0 if any(_is_amount(other.text) for other in line.cells[1:]) else 1]
-        if len(alone := _TOWN_BEFORE_DATE.sub("", cell.text)) <= 20
-        # `4500781 / 02.03.2026` is the day of what has that number, `Scadenza: 03/12/2026` that of what it says.
-        and not any(letter.isdigit() or letter == ":" for letter in values.mask_dates(alone))
+        # `4500781 / 02.03.2026` is the day of what has that number, `Due 03/12/2026` that of what it says.
+        if _NOTHING_ELSE.fullmatch(values.mask_dates(_TOWN_BEFORE_DATE.sub("", cell.text)))
         and (found := _find_first_date(cell.text, day_first))
         and len(values.find_dates(cell.text)) == 1
     ]
     return days[0] if len(set(days)) == 1 else None
 
 
+def has_undecided_issue_date(page: Sequence[TextLine], day_first: bool | None) -> bool:
+    """Whether the day of issue is there and nothing tells in which order: then no other day of the page is it."""
+    undecided = date.min
+
+    def read(text: str) -> date | None:
+        written = values.find_dates(text)
+        return (written[0].resolve_date(day_first=day_first) or undecided) if written else None
+
+    for label in (labels.ISSUE_DATE, labels.BARE_DATE):
+        if found := list_labelled_dates(page, label, read):
+            return all(one.day == undecided for one in found)
+    return False
+
+
 def _is_amount(text: str) -> bool:
     return values.is_money(text) or text.strip().isdecimal()
-
-
-def find_due_date(page: Sequence[TextLine], day_first: bool | None) -> date | None:
-    return find_first_parsed(list_texts_beside(page, labels.DUE_DATE), lambda text: _read_due_date(text, day_first))
 
 
 def _find_first_date(text: str, day_first: bool | None) -> date | None:
     written = values.find_dates(text)
     return written[0].resolve_date(day_first=day_first) if written else None
-
-
-def _read_due_date(text: str, day_first: bool | None) -> date | None:
-    """The first date, but where there is a cash discount the last: `bis 3.5. mit 2 % Skonto, bis 1.6. ohne Abzug`."""
-    written = values.find_dates(text)
-    if not labels.CASH_DISCOUNT.search(text):
-        return written[0].resolve_date(day_first=day_first) if written else None
-    if len(written) == 1 and labels.FOR_CASH_DISCOUNT.search(values.mask_dates(text)):
-        return None
-    days = [found for each in written if (found := each.resolve_date(day_first=day_first)) is not None]
-    return max(days) if days and len(days) == len(written) else None

@@ -11,7 +11,7 @@ from enum import Enum, auto
 
 from ingestion.domain.invoice import CORRECTED_INVOICE, CREDIT_NOTE, INVOICE, Invoice
 from ingestion.domain.transcript import TextLine
-from ingestion.extract import labels, title_words
+from ingestion.extract import labels, title_words, values
 from ingestion.extract.page_head import limit_to_head
 
 
@@ -48,6 +48,8 @@ def determine_invoice_kind(page: Sequence[TextLine], invoice: Invoice) -> Invoic
             return InvoiceKind(by_amount, is_certain=is_negative)
     if found is not None:
         return InvoiceKind(found)
+    # Where no title stands alone, any cell may be it.
+    is_undone |= plain is None and any(map(_may_give_back, head))
     return InvoiceKind(by_amount, is_certain=is_negative or not is_undone)
 
 
@@ -60,6 +62,7 @@ def _find_in_words(head: Sequence[str]) -> str | None:
 
 
 _MAX_TITLE = 90  # letters
+_WORDS_OF_TITLE = 5
 # The first that a title has says what it is: `Gutschrift zur Rechnung 4711`.
 _WORDS = (
     (_Title.CORRECTION, title_words.CORRECTION_WORD),
@@ -73,7 +76,7 @@ _BESIDE_TITLE = re.compile(
     r"|ihrer?|unserer?|notre|votre|original|kopie|copy|duplicate|sales|tax|vat|commercial|service|z|dnia|dne|and|und|et|y|e|en|i|og|och)\b",
     re.IGNORECASE,
 )
-_WITH_DIGITS = re.compile(r"\S*\d\S*")
+_WITH_DIGITS = re.compile(r"(?<!\S)[^\s\d]*\d\S*")  # from the beginning of a word: once for each
 _NUMBER_WORDS = labels.match_any(
     r"\b(?:numbers?|no|nr|num|id|nummer|numéro|numero|número|núm|numer|číslo)\b|\bn(?=\W)|\bč(?=\W)"
 )
@@ -93,7 +96,15 @@ def _read_title(text: str) -> _Title | None:
     if any(letter.isalpha() for letter in rest):
         return None
     is_either = named[0] in _TYPE_OF and _EITHER.search(text) is not None
-    return _Title.REVERSAL if is_either else named[0]
+    # `Correctiefactuur`: a word for an invoice, made up with one for what is undone.
+    is_made_up = named[0] is _Title.PLAIN and title_words.GIVEN_BACK.search(text) is not None
+    return _Title.REVERSAL if is_either or is_made_up else named[0]
+
+
+def _may_give_back(text: str) -> bool:
+    """Whether a cell could be the title of what gives something back: a few words, and no amount."""
+    is_title = len(text) <= _MAX_TITLE and len(text.split()) <= _WORDS_OF_TITLE and not values.is_money(text)
+    return is_title and title_words.GIVEN_BACK.search(text) is not None
 
 
 # `Rechnung/Gutschrift`: one form for both.

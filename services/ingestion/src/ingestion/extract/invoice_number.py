@@ -1,7 +1,7 @@
 """The number of an invoice, by its label, by the headline, or by a bare label under a title."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -25,14 +25,19 @@ def find_invoice_number(page: Sequence[TextLine]) -> str | None:
     if named is not None and titled is not None and named != titled:
         return titled if is_credit_note(page) else None
     return (
-        named
-        or titled
+        titled
         or find_first_parsed(list_texts_beside(page, labels.BILL_REFERENCE), _parse_number)
         or find_first_parsed(list_texts_beside(page, labels.RECEIPT_NUMBER), _parse_number)
         or _find_number_of_titled(page)
-        or find_first_parsed(iter(within), _parse_number_like_a_date)
+        or find_first_parsed(_list_texts_behind(first_labels), _parse_number_like_a_date)
         or find_first_parsed(behind, _parse_single_digit)
     )
+
+
+def _list_texts_behind(page: Sequence[TextLine]) -> Iterator[str]:
+    """What stands behind a label in its cell: not below it, where a date may stand."""
+    matches = ((cell.text, labels.OWN_NUMBER.search(cell.text)) for line in page for cell in line.cells)
+    return (text[match.end() :] for text, match in matches if match)
 
 
 def keep_first_labels(page: Sequence[TextLine]) -> list[TextLine]:
@@ -42,7 +47,7 @@ def keep_first_labels(page: Sequence[TextLine]) -> list[TextLine]:
 
 def _blank_unless_first(cell: TextCell) -> TextCell:
     match = labels.OWN_NUMBER.search(cell.text)
-    is_within = match is not None and re.search(r"\w", _OWN.sub("", cell.text[: match.start()])) is not None
+    is_within = match is not None and re.search(r"[^\W\d_]", _OWN.sub("", cell.text[: match.start()])) is not None
     return replace(cell, text="") if is_within else cell
 
 

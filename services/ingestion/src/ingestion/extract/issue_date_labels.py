@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from ingestion.domain.transcript import TextLine
-from ingestion.extract import title_words, values
+from ingestion.extract import labels, title_words, values
 from ingestion.extract.value_places import find_first_parsed, list_labelled_texts
 
 
@@ -30,8 +30,13 @@ def list_labelled_dates(
 
 
 def choose_issue_date(found: Sequence[LabelledDate]) -> date | None:
-    """The only day, or the only one that is called an invoice's; None where nothing tells."""
-    for among in (found, [one for one in found if _OF_INVOICE.search(one.label)]):
+    """The only day, the only one that is called an invoice's, or that is not only called one of the tax; None where
+    nothing tells."""
+    by_label = (
+        [one for one in found if _OF_INVOICE.search(one.label)],
+        [one for one in found if not _OF_TAX.search(one.label)],
+    )
+    for among in (found, *by_label):
         days = {one.day for one in among}
         if len(days) == 1:
             return days.pop()
@@ -40,6 +45,7 @@ def choose_issue_date(found: Sequence[LabelledDate]) -> date | None:
 
 # `Rechnungsdatum` and not `Ausstellungsdatum`, which any paper has.
 _OF_INVOICE = re.compile(r"invoice|rechnung|factu|fattura|fatura|faktur", re.IGNORECASE)
+_OF_TAX = re.compile(r"\btax\b", re.IGNORECASE)
 # What may stand directly in front of a label: `Our invoice date`, `Liefer- und Rechnungsdatum`.
 _OWN_WORD = re.compile(
     r"(?<![^\W_])(?:our|your|the|unser|ihr|notre|votre|nuestra|su|nostra|vostra|onze|uw|vores|din|vår|er"
@@ -48,36 +54,52 @@ _OWN_WORD = re.compile(
 )
 # What else may stand between a label and its date.
 _BETWEEN = re.compile(
-    r"\b(?:den|vom|am|le|du|de|del|della|la|il|el|em|da|do|dnia|dne|w\s+dniu|z|on|of|is|was|van|op|a)\b", re.IGNORECASE
+    r"\b(?:date|datum|data|dato|fecha|den|vom|am|le|du|de|del|della|la|il|el|em|da|do|dnia|dne|w\s+dniu|z|on|of|is|was|van|op|a)\b",
+    re.IGNORECASE,
 )
-_GOES_ON = re.compile(r"\s*(?:[/|(&=+,•·]|(?:and|und|et|y|e|en|i|a|og|och|or|oder)\b)", re.IGNORECASE)
+# A second label, or how a date is written: `Rechnungsdatum / Lieferdatum`, `Date (dd/mm/yyyy)`.
+_SECOND_LABEL = re.compile(
+    r"\s*(?:[/|(&=+,•·]|(?:and|und|et|y|e|en|i|a|og|och|or|oder)\b)[^\d\n]{0,40}?(?:date|datum|data|dato|fecha|point|\bdd|\btt|\bjj|\bgg)",
+    re.IGNORECASE,
+)
+_BAR = frozenset("|•·;")
 # `Date: Monday, 3 November`, `Lyon, le 3 novembre`
 _TOWN_OR_DAY_OF_WEEK = re.compile(r"\W*[^\W\d_]{2,30}(?:[ -][^\W\d_]{2,30}){0,2},\s*")
+_NUMBERED = re.compile(r"(?<!\S)[^\s\d]*\d\S*|\b(?:no|nr|num|number|nummer|id)\b|\bn(?=\W)", re.IGNORECASE)
 
 
 def _is_own_label(match: re.Match[str]) -> bool:
     before, behind = match.string[: match.start()], match.string[match.end() :]
-    return _leaves_alone(before) and _goes_on_to_date(behind)
+    if before.rstrip(" -").endswith("/") and len(values.find_dates(behind)) > 1:
+        return False  # `Lieferdatum / Rechnungsdatum: 28.10. / 03.11.`
+    is_invoices = _OF_INVOICE.search(match[0]) is not None
+    is_shared = match.re is labels.ISSUE_DATE and _WITH_ANOTHER.match(behind) and len(values.find_dates(behind)) == 1
+    return _leaves_alone(before, is_invoices=is_invoices) and (bool(is_shared) or _goes_on_to_date(behind))
 
 
-def _leaves_alone(before: str) -> bool:
-    """Whether the words in front of a label are none, its own, or end before it: `Nr. 7 | Rechnungsdatum`."""
-    rest = _OWN_WORD.sub("", before)
-    rest = title_words.INVOICE_WORD.sub("", rest).rstrip() if rest != before else rest.rstrip()
-    return not rest or not rest[-1].isalpha()
+# `Data wystawienia i sprzedaży: 03.11.2026`
+_WITH_ANOTHER = re.compile(r"\s*(?:and|und|et|y|e|en|i|a|og|och)\b[^\d:]{3,40}:", re.IGNORECASE)
+
+
+def _leaves_alone(before: str, *, is_invoices: bool) -> bool:
+    """Whether the words in front of a label are none, its own, or end before it: `Nr. 7 | Rechnungsdatum`. Behind
+    `Lieferschein 88213,` only what is called an invoice's date is not that paper's."""
+    rest = _OWN_WORD.sub("", before).rstrip()
+    if not rest or rest[-1] in _BAR:
+        return True
+    if is_invoices and not rest[-1].isalpha():
+        return True
+    return not any(letter.isalpha() for letter in _NUMBERED.sub(" ", title_words.INVOICE_WORD.sub(" ", rest)))
 
 
 def _goes_on_to_date(behind: str) -> bool:
-    if _GOES_ON.match(behind):
-        return True  # a second label, or a remark
-    day = values.DATES.search(behind)
-    between = behind[: day.start()] if day else behind
-    if any(letter.isdigit() for letter in between):
+    if _SECOND_LABEL.match(behind):
         return True
-    between = _BETWEEN.sub(" ", title_words.INVOICE_WORD.sub(" ", between))
-    if not any(letter.isalpha() for letter in between):
+    day = values.DATES.search(behind)
+    between = _BETWEEN.sub(" ", title_words.INVOICE_WORD.sub(" ", behind[: day.start()] if day else behind))
+    if not any(letter.isalnum() for letter in between):
         return True
     label, colon, rest = between.rpartition(":")
-    if any(letter.isalpha() for letter in label):
+    if any(letter.isalnum() for letter in label):
         return False
     return day is not None and (bool(colon) or _TOWN_OR_DAY_OF_WEEK.fullmatch(rest) is not None)

@@ -20,6 +20,14 @@ class LabelledNumber:
         words = [*_list_words(self.label)]
         return bool(words) and any(_has_words(title, words) for title in titles)
 
+    @property
+    def is_compound(self) -> bool:
+        """Whether it is one kind of invoices': `Hotelrechnung`, `Inkoopfactuur`."""
+        return _COMPOUND.search(self.label) is not None
+
+
+_COMPOUND = re.compile(r"[^\W\d_]{2}(?:rechnung|factuur|faktura)", re.IGNORECASE)
+
 
 def list_labelled_numbers(
     page: Sequence[TextLine], parse: Callable[[str], str | None], rank: Callable[[str], bool]
@@ -34,10 +42,12 @@ def list_labelled_numbers(
 def choose_own_number(
     found: Sequence[LabelledNumber], titles: Sequence[str], behind_title: str | None = None
 ) -> str | None:
-    """The only number, or the only one whose label has the words of a title; None where nothing tells, or another one
-    stands behind the title."""
+    """The only number, also of that behind a title, or the only one whose label has the words of a title; None where
+    nothing tells."""
+    is_plain = any(_COMPOUND.search(title) is None for title in titles)
+    others = {one.number for one in found if is_plain and one.is_compound and not one.is_titled(titles)}
     titled = {one.number for one in found if one.is_titled(titles)}
-    numbers = {one.number for one in found} if behind_title is None else {one.number for one in found} | {behind_title}
+    numbers = ({one.number for one in found} | {behind_title}) - others - {None}
     for among in (numbers, titled):
         if len(among) == 1:
             return next(iter(among))

@@ -107,7 +107,7 @@ ISSUE_DATE = match_any(
     r"\b(?:invoice|bill(?:ing)?|issue|tax(?:\s+point)?)\s*date\b|^\W*tax\s+point\W*(?=$|\d)|\binvoice\s*/\s*tax\s*(?:point)?\s*date\b",
     r"\bdate\s+(?:of\s+)?(?:issued?|invoice)\b",
     r"\bissued\s+(?:on|at)\b|^\W*issued\W*(?=$|\d)",
-    r"\b(?:rechnungs|beleg|ausstellungs|dokument(?:en)?)-?\s?datum\b",
+    r"\b(?:rechnungs|beleg|ausstellungs|dokument(?:en)?)-?\s?(?:/\s?[^\W\d_]{3,16})?datum\b",
     r"\brechnung\s+(?:aus|er)gestellt\s+am\b|^\W*ausgestellt\s+am\b",
     r"\bdate\s+(?:de\s+(?:la\s+)?)?(?:facture|facturation|l['’]avoir)\b",
     r"\bdate\s+d['’]émission\b|\bfacture\s+(?:émise|établie)\s+le\b|^\W*(?:émise|facturée?)\s+le\b",
@@ -129,7 +129,7 @@ ISSUE_DATE_IN_HEADLINE = re.compile(
     re.IGNORECASE,
 )
 BARE_DATE = re.compile(
-    r"^\W*(?:(?:date|datum|data|dated|dato|fecha|le)\b\W*(?=$|\d|[a-z]+,?\s)|del\W*$|[^\W\d_]{2,30},\s?(?:den|le|li|lì|dnia)\W*$)",
+    r"^\W*(?:(?:date|datum|data|dated|dato|fecha|le)\b\W*(?=$|\d|[a-z]+[,:]?\s)|del\W*$|[^\W\d_]{2,30},\s?(?:den|le|li|lì|dnia)\W*$)",
     re.IGNORECASE,
 )
 # `Fakturanr.: 10934 | Dato: 18-05-2026 | Kundenr.: 555`: behind a bar, where the number is before it.
@@ -158,6 +158,8 @@ DUE_DATE = match_any(
     r"\b(?:zu\s+zahlen|überweisen\s+sie|zahlung(?:seingang)?)\s+bis\b",
     # `oder bis 30.10.2026 rein netto`, behind the line of a cash discount.
     r"(?:^\W*|\boder\s+|\bskonto\W{1,3})bis(?:\s+(?:zum|spätestens))*(?=\s+\d{1,2}\.\s?\d{1,2}\.\s?\d{2,4}\W{1,2}(?:(?:rein\s+)?netto(?!\W*\d)|ohne\s+(?:jeden\s+)?(?:abzug|skonto))\b)",
+    # `ohne Abzug bis 05.12.2026`, as a line of its own or behind one of a cash discount.
+    r"\b(?:(?:rein\s+)?netto(?:\s+zahlbar)?|ohne\s+(?:jeden\s+)?(?:abzug|skonto))\s+bis(?:\s+(?:zum|spätestens))*(?=\s+\d)",
     r"\b(?:zahlbar|zahlung)\b[^.\d]{0,20}\d{1,3}[^.\d]{0,60}\b(?:spätestens|bis)(?:\s+(?:am|bis|zum))?(?=\s+\d)",
     # A sentence: `Bitte überweisen Sie den Betrag bis 14.05.2026`, `please pay £10.00 into our account by 3 May 2026`.
     r"\b(?:überweis\w*|begleich\w*|zahlen\s+sie|zahlungsbedingung\w*)[^.\d]{0,60}\bbis(?:\s+(?:zum|spätestens))*(?=\s+\d)",
@@ -167,7 +169,7 @@ DUE_DATE = match_any(
     r"\b(?:verzoeken|gelieve)\b[^.\d]{0,60}\b(?:vóór|voor|uiterlijk(?:\s+op)?)(?=\s+\d)",
     r"\bzahlungsziel\b",
     # Where the account is debited that is the day on which it is paid.
-    r"\b(?:(?:wird|werden)\s+am|buchen\s+wir(?:\s+\w+){0,3}?\s+am|ziehen\s+wir(?:\s+\w+){0,3}?\s+am|wir\s+(?:buchen|ziehen)(?:\s+\w+){1,4}?\s+am)(?=\s+\d[^!?]{0,120}\b(?:ab|ein|abgebucht|eingezogen|von\s+(?:ihrem|deinem)\s+konto)\b)",
+    r"\b(?:(?:wird|werden)\s+am|buchen\s+wir(?:\s+\w+){0,3}?\s+am|ziehen\s+wir(?:\s+\w+){0,3}?\s+am|wir\s+(?:buchen|ziehen)(?:\s+\w+){1,4}?\s+am)(?=\s+\d[^!?]{0,120}\b(?:(?:ab|ein)(?=\W*$|[.,;)])|abgebucht|eingezogen|von\s+(?:ihrem|deinem)\s+konto)\b)",
     # `30 jours date de facture, soit le 18/07/2026`
     r"\b\d{1,3}\s+jours\b[^.\d]{0,40}\bsoit\s+le(?=\s+\d)",
     r"\b(?:prélevée?|prélèvement(?:\s+prévu)?)\s+(?:le|à\s+partir\s+du)(?=\s+\d)|\bdate\s+de\s+prélèvement\b|\bfecha\s+de\s+(?:cargo|cobro)\b|\bse\s+cargará\s+el(?=\s+\d)",
@@ -192,12 +194,6 @@ DUE_DATE = match_any(
     r"\bbetalings(?:dag|dato)\b|\boss\s+tillhanda\s+senast\b|\bsista\s+betalningsdag\b|\batt\s+betala\s+senast\b",
     r"\bforfaldsdato\b|\bforfald\b|\bbetalingsfrist\b|\bforfalder\b|\bbetales\s+senest\b|\bsidste\s+rettidige\b",
     r"\bförfallo(?:dag|datum)\b|\bbetalas\s+senast\b|\bförfaller\b",
-)
-
-CASH_DISCOUNT = match_any(r"\b(?:skonto|discount|escompte|sconto|korting|descuento|desconto|kontantrabat|rabatt?)\b")
-# Behind a date, which values.mask_dates has taken out: until then less is to be paid.
-FOR_CASH_DISCOUNT = re.compile(
-    r"\u2022\W{0,3}(?:mit|abzgl|abzüglich|unter\s+abzug|with|less|minus|avec|con|met|com|med)\b", re.IGNORECASE
 )
 
 # Certainly the sum to the last cent, tax included.

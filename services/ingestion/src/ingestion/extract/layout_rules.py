@@ -7,17 +7,21 @@ lines count only if their amounts make a total of the page.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
 from ingestion.domain.invoice import TOTAL_FIELDS, Invoice
 from ingestion.domain.numbers import format_amount
 from ingestion.domain.transcript import TextLine, Transcript
 from ingestion.extract import labels, tax_labels, title_words, values
+from ingestion.extract.cash_discounts import AskedAmounts
 from ingestion.extract.document_kind import is_from_bank
+from ingestion.extract.due_dates import find_due_date
 from ingestion.extract.invoice_currency import find_currency
-from ingestion.extract.invoice_dates import determine_day_first, find_due_date, find_issue_date
+from ingestion.extract.invoice_dates import determine_day_first, find_issue_date, has_undecided_issue_date
 from ingestion.extract.invoice_kind import InvoiceKind, determine_invoice_kind
 from ingestion.extract.invoice_lines import find_invoice_lines
 from ingestion.extract.invoice_number import find_invoice_number
+from ingestion.extract.invoice_pages import find_invoice_pages, join_readings
 from ingestion.extract.ocr_certainty import was_read_by_ocr
 from ingestion.extract.other_titles import (
     OtherTitle,
@@ -38,44 +42,74 @@ from ingestion.extract.totals import InvoiceTotals, find_totals
 _MAX_LINES = 1500
 _MAX_CELL = 300
 _MAX_CELLS = 40  # of a line
+_LONGEST_TERM = timedelta(days=366)
 _LONG_DOCUMENT = 3  # pages in front of the last one, from which on the invoice is looked for
 
 
 @dataclass(frozen=True, slots=True)
 class PrintedInvoice:
     """What pages say. `has_certain_supplier` is whether signs on them agree whose invoice it is. `doubtful_totals` are
-    amounts that the page names and speaks against itself."""
+    amounts that the page names and speaks against itself; `are_several` is whether another page is another invoice."""
 
     invoice: Invoice
     kind: InvoiceKind
     has_certain_supplier: bool
     doubtful_totals: Mapping[str, str]
+    are_several: bool = False
 
 
 def read_invoice(transcript: Transcript) -> PrintedInvoice:
-    page = limit_lines(transcript)
+    """What the invoice's own pages say: beside it a file may hold other papers."""
+    lines = limit_lines(transcript)
+    if lines and lines[0].page == lines[-1].page:
+        return _read_pages(lines)
+    pages = find_invoice_pages(lines, lambda page: find_totals(page).gross)
+    # What a reminder asks for is none of an invoice's, whatever lies behind it.
+    if pages.own == lines or asks_for_nothing_new(lines):
+        return replace(_read_pages(lines), are_several=pages.are_several)
+    own = _read_pages(pages.own)
+    possible = own if pages.are_several else _read_pages(pages.possible)
+    # Pages that say which of them is a credit note are not cut off from what they say together.
+    whole = determine_invoice_kind(lines, own.invoice)
+    is_kind_certain = own.kind.is_certain and whole.is_certain and own.kind.document_type == whole.document_type
+    return PrintedInvoice(
+        join_readings(own.invoice, possible.invoice),
+        replace(own.kind, is_certain=is_kind_certain),
+        own.has_certain_supplier,
+        possible.doubtful_totals,
+        pages.are_several,
+    )
+
+
+def read_all_pages(transcript: Transcript) -> PrintedInvoice:
+    """What any page says, as an XML is compared with it."""
+    return _read_pages(limit_lines(transcript))
+
+
+def _read_pages(page: Sequence[TextLine]) -> PrintedInvoice:
     supplier = find_supplier(page)
     supplier_name = None if supplier is None else supplier.name
     # A name that is not certain may be the customer's, and so its address.
     certain_name = supplier_name if supplier is not None and supplier.is_certain else None
     currency = find_currency(page, certain_name)
     day_first = determine_day_first(page, currency, certain_name)
-    issued = find_issue_date(page, day_first)
+    issued = None if has_undecided_issue_date(page, day_first) else find_issue_date(page, day_first)
     # What a reminder asks for is no invoice's total, with its fees and what was paid already.
     totals = InvoiceTotals() if asks_for_nothing_new(page) else find_totals(page, currency, IssueDay(issued, day_first))
-    due = find_due_date(page, day_first)
+    number = find_invoice_number(page)
+    due = find_due_date(page, day_first, _list_asked(totals), number)
     invoice = Invoice(
         supplier_name=supplier_name,
-        invoice_number=find_invoice_number(page),
+        invoice_number=number,
         issue_date=issued,
-        # Due before it was written: one of the two is something else.
-        due_date=due if due is None or issued is None or due >= issued else None,
+        # Due before it was written, or a year later: one of the two is something else.
+        due_date=due if due is None or issued is None or issued <= due <= issued + _LONGEST_TERM else None,
         currency=currency,
         total_gross=totals.gross,
         total_net=totals.net,
         total_tax=totals.tax,
         vat_id=find_vat_id(page, supplier_name),
-        iban=find_iban(page),
+        iban=find_iban(page, currency),
         amount_due=totals.due,
     )
     is_certain = supplier is not None and supplier.is_certain
@@ -88,6 +122,11 @@ def _write_doubtful(totals: InvoiceTotals) -> dict[str, str]:
     """By the names of the fields, as an extraction has them."""
     amounts = zip(TOTAL_FIELDS, (totals.doubtful, totals.doubtful_net, totals.doubtful_tax), strict=True)
     return {name: text for name, amount in amounts if (text := format_amount(amount)) is not None}
+
+
+def _list_asked(totals: InvoiceTotals) -> AskedAmounts:
+    asked = tuple(amount for amount in (totals.gross, totals.due) if amount is not None)
+    return AskedAmounts(asked, tuple(amount for amount in (totals.net, totals.tax) if amount is not None))
 
 
 def is_invoice(transcript: Transcript) -> bool:

@@ -14,7 +14,7 @@ from ingestion.domain.invoice import CREDIT_NOTE, INVOICE, Invoice
 from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.transcript import TextLine, Transcript
 from ingestion.extract import values
-from ingestion.extract.layout_rules import limit_lines, read_invoice
+from ingestion.extract.layout_rules import limit_lines, read_all_pages
 from ingestion.extract.other_titles import asks_for_nothing_new, begins_again_as_invoice
 from ingestion.extract.payee_numbers import list_read_lines
 from ingestion.extract.supplier_comparison import list_tax_ids, may_name_supplier, prints_tax_id
@@ -66,7 +66,7 @@ def find_contradictions(invoice: Invoice, transcript: Transcript) -> dict[str, A
 
 def _read_printed(transcript: Transcript, page: Sequence[TextLine]) -> Invoice:
     """With a total that the page's own amounts speak against: an XML has to know it all the same."""
-    printed = read_invoice(transcript).invoice
+    printed = read_all_pages(transcript).invoice
     if printed.total_gross is not None or asks_for_nothing_new(page):
         return printed
     return replace(printed, total_gross=find_totals(page, printed.currency).doubtful)
@@ -78,7 +78,7 @@ def is_another_kind(document_type: str, transcript: Transcript) -> bool:
     page = limit_lines(transcript)
     if asks_for_nothing_new(page) and not begins_again_as_invoice(page):
         return True
-    return {document_type, read_invoice(transcript).kind.document_type} == {INVOICE, CREDIT_NOTE}
+    return {document_type, read_all_pages(transcript).kind.document_type} == {INVOICE, CREDIT_NOTE}
 
 
 def _list_missing_values(

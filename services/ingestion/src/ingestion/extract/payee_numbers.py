@@ -8,6 +8,7 @@ from functools import partial
 from ingestion.domain.transcript import TextCell, TextLine
 from ingestion.extract import labels, values
 from ingestion.extract.account_holder import DEBIT, RETURNED
+from ingestion.extract.account_words import is_of_other_purpose, is_page_of_assignment
 from ingestion.extract.company_names import normalize_name
 from ingestion.extract.customer_cells import is_buyer_cell
 from ingestion.extract.page_blocks import BLOCK_GAP
@@ -25,6 +26,7 @@ _MAX_CELLS_BEFORE = 6
 _OF_ACCOUNT = labels.match_any(r"\b(?:iban|bic|swift|blz|sort\s+code|bankgiro|plusgiro|konto\w{0,8}|account)\b")
 _LONGEST_HEADING = 40
 _MAX_LABELLED = 200  # cells of a page that speak of tax numbers: more are no supplier's, and each has its surroundings
+_MAX_ACCOUNTS = 50  # of a page: no supplier has more, and each has its surroundings
 _MIN_SHARE_OF_HEIGHT = 0.6  # of that of the largest account on the page
 
 
@@ -202,29 +204,41 @@ def list_read_lines(page: Sequence[TextLine], lines: Sequence[TextLine]) -> list
     """Those of `lines` that a person reads for the account: not what is much smaller than an account on the page that
     is not the customer's. Whoever wants to be paid in a supplier's place may write his own where a machine looks first
     and no eye does."""
-    tallest = max((line.height for line, _ in _list_accounts(page)), default=0.0)
+    tallest = max((page[index].height for index, _ in _list_accounts(page)), default=0.0)
     return [line for line in lines if line.height >= _MIN_SHARE_OF_HEIGHT * tallest]
 
 
-def find_iban(page: Sequence[TextLine]) -> str | None:
+def find_iban(page: Sequence[TextLine], currency: str | None = None) -> str | None:
     """The first whose check digits are right: suppliers list several accounts of theirs, and of their customer's at
-    most the one that they debit."""
+    most the one that they debit. Not one beside which something else is said, nor any where an account is to be paid
+    to that somebody else has."""
     accounts = list(_list_accounts(page))
-    tallest = max((line.height for line, _ in accounts), default=0.0)
-    read = (iban for line, iban in accounts if line.height >= _MIN_SHARE_OF_HEIGHT * tallest)
-    return next(read, None) or next(
-        (iban for index in range(len(page)) for iban in _find_polish_account(page, index)), None
-    )
+    tallest = max((page[index].height for index, _ in accounts), default=0.0)
+    read = [(index, iban) for index, iban in accounts if page[index].height >= _MIN_SHARE_OF_HEIGHT * tallest]
+    is_assigned = is_page_of_assignment(page)
+    if is_assigned and len({iban for _, iban in read}) > 1:
+        return None
+    for index, iban in read[:_MAX_ACCOUNTS]:
+        if not is_of_other_purpose(page, index, iban, currency, is_assigned=is_assigned):
+            return iban
+    if read:
+        return None
+    polish = (iban for index in range(len(page)) for iban in _find_polish_account(page, index, currency))
+    return next(polish, None)
 
 
-def _list_accounts(page: Sequence[TextLine]) -> Iterator[tuple[TextLine, str]]:
-    """Those that are not the customer's, with their lines."""
+def _list_accounts(page: Sequence[TextLine]) -> Iterator[tuple[int, str]]:
+    """Those that are not the customer's, with the numbers of their lines."""
     for index, line in enumerate(page):
-        if any(labels.BUYER.search(cell.text) for cell in line.cells) or is_buyer_cell(page, index, 0):
+        if _is_buyers_line(page, index):
             continue
         for iban in [*values.find_ibans(line.text), *_find_broken(page, index)]:
             if not _is_customers(page, index, line.text.find(iban[:4])):
-                yield line, iban
+                yield index, iban
+
+
+def _is_buyers_line(page: Sequence[TextLine], index: int) -> bool:
+    return any(labels.BUYER.search(cell.text) for cell in page[index].cells) or is_buyer_cell(page, index, 0)
 
 
 def _is_customers(page: Sequence[TextLine], index: int, start: int) -> bool:
@@ -367,10 +381,11 @@ _POLISH_ACCOUNT = re.compile(
 )
 
 
-def _find_polish_account(page: Sequence[TextLine], index: int) -> Iterator[str]:
+def _find_polish_account(page: Sequence[TextLine], index: int, currency: str | None) -> Iterator[str]:
     line = page[index]
     match = _POLISH_ACCOUNT.search(line.text)
-    above = page[index - 1].text if index else ""
-    if match is None or labels.BUYER.search(line.text) or _is_debited(f"{above} {line.text[: match.start(1)]}"):
+    if match is None or _is_buyers_line(page, index) or _is_customers(page, index, match.start(1)):
         return
-    yield from values.find_ibans(f"PL{match[1]}")
+    for iban in values.find_ibans(f"PL{match[1]}"):
+        if not is_of_other_purpose(page, index, iban[2:], currency, is_assigned=is_page_of_assignment(page)):
+            yield iban

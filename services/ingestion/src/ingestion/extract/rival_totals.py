@@ -7,6 +7,7 @@ from itertools import combinations
 
 from ingestion.domain.transcript import TextLine
 from ingestion.extract import change_labels, labels, tax_labels, title_words, values
+from ingestion.extract.cash_discounts import CASH_DISCOUNT
 from ingestion.extract.labelled_amounts import list_row_amounts, read_money
 from ingestion.extract.page_head import limit_to_head
 from ingestion.extract.part_payments import is_final_invoice, is_part_payment, is_part_row
@@ -20,17 +21,31 @@ def has_rival_totals(page: Sequence[TextLine], gross: Decimal) -> bool:
     """Whether nobody can tell that this total is the invoice's."""
     if _states_share(page, gross):
         return True
-    others = {abs(other) for other in _list_others(page, gross)} - {abs(gross)}
+    blocks, rows = ({abs(other) for other in others} - {abs(gross)} for others in _list_others(page, gross))
+    # Of what gives back, blocks may be what was before, what is now, and what they differ by.
+    if blocks and _gives_back(page):
+        return True
+    others = blocks | rows
     return bool(others) and not _belong_together(page, abs(gross), sorted(others)[:_MAX_RIVALS])
 
 
-def _list_others(page: Sequence[TextLine], gross: Decimal) -> Iterator[Decimal]:
-    for index, line in enumerate(page):
-        if _list_taxes(line) and not (index and _list_taxes(page[index - 1])):
-            yield from _list_totals_around(page, index)
+def _list_others(page: Sequence[TextLine], gross: Decimal) -> tuple[list[Decimal], list[Decimal]]:
+    """Totals below their net and tax, and totals beside them."""
+    blocks = [
+        total
+        for index, line in enumerate(page)
+        if _list_taxes(line) and not (index and _list_taxes(page[index - 1]))
+        for total in _list_totals_around(page, index)
+    ]
     rows = list_sum_rows(page)
-    if not any(row.is_named and row.gross == gross for row in rows) and any(row.gross == gross for row in rows):
-        yield from (row.gross for row in rows if not _is_position(row))
+    is_named = any(row.is_named and row.gross == gross for row in rows)
+    is_row = not is_named and any(row.gross == gross for row in rows)
+    return blocks, [row.gross for row in rows if not _is_position(row)] if is_row else []
+
+
+def _gives_back(page: Sequence[TextLine]) -> bool:
+    words = (title_words.CORRECTION_WORD, title_words.CREDIT_WORD, title_words.REVERSAL_WORD)
+    return any(word.search(cell.text) for word in words for line in limit_to_head(page) for cell in line.cells)
 
 
 def _is_position(row: SumRow) -> bool:
@@ -64,8 +79,6 @@ def _belong_together(page: Sequence[TextLine], gross: Decimal, others: Sequence[
     sums = {sum(some, Decimal(0)) for size in range(2, len(others) + 1) for some in combinations(others, size)}
     if any(abs(total - gross) <= CENT for total in sums):
         return True
-    if any(map(title_words.CORRECTION_WORD.search, (cell.text for line in limit_to_head(page) for cell in line.cells))):
-        return False  # before, after, and what they differ by
     printed = {abs(amount) for line in page for amount in values.find_money(line.text)}
     return all(other < gross and gross - other in printed for other in others)
 
@@ -106,7 +119,7 @@ _TAKEN_OR_GRANTED = (
     change_labels.WITHHELD,
     change_labels.CREDITED,
     change_labels.ADDED,
-    labels.CASH_DISCOUNT,
+    CASH_DISCOUNT,
 )
 
 

@@ -28,9 +28,9 @@ from ingestion.extract.page_comparison import (
 )
 from mailroom_common.parser import JSON
 
-LAYOUT_READER = "layout-rules/5"
-OCR_READER = "ocr+layout-rules/5"
-E_INVOICE_READER = "e-invoice/4"
+LAYOUT_READER = "layout-rules/6"
+OCR_READER = "ocr+layout-rules/6"
+E_INVOICE_READER = "e-invoice/5"
 
 _FIELD_WEIGHTS = {"invoice_number": 0.25, "total_gross": 0.25, "issue_date": 0.2, "supplier_name": 0.2, "currency": 0.1}
 
@@ -60,7 +60,7 @@ def extract_invoice(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
     is_ocr = was_read_by_ocr(part.transcript)
     is_uncertain = is_ocr and bool(find_uncertain_fields(part.invoice, part.transcript))
     doubt = ReviewReason.OCR_UNCERTAIN if is_uncertain else None
-    if contradict_each_other(parts):
+    if part.are_several or contradict_each_other(parts):
         doubt = ReviewReason.SEVERAL_INVOICES
     elif doubt is None and not part.kind.is_certain:
         doubt = ReviewReason.DOCUMENT_TYPE_UNCERTAIN

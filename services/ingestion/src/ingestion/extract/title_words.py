@@ -35,6 +35,16 @@ CORRECTION_WORD = match_any(
     r"\bkorygująca\b",
     r"\bfactura\s+rectificativa\b",
 )
+# In a title that gives something back or undoes it, whatever it is made up of: `Wertgutschrift`, `Note d'avoir`. None
+# of them says alone whether it is a credit note.
+GIVEN_BACK = match_any(
+    r"gutschrift|rückvergüt|rückerstatt|warenrück|storn(?:o|ier)|korrektur|(?:\b|de|ge)krediter\w|^\W*[ck]redit\W*$",
+    r"\bcredit\s+(?:(?:sales|tax|vat)\s+)?(?:invoice|bill|adjustment|advice|note|memo|slip|voucher|factuur|nota)|\bcredit(?:factuur|nota|ering)",
+    r"\brefund|\breversal|\breversed|\bcancell?(?:ed|ation)\b|\badjustment\s+(?:note|invoice)|\bcorrect(?:ed|ion|ing|ive)\b",
+    r"\bavoir\b|\bannulation|\bremboursement|rectificat|\babono\b|\bdevoluci[óo]n|\banulaci[óo]n",
+    r"\baccredito\b|\bnota\s+(?:di\s+|de\s+)?cr[ée]dito|\bin\s+diminuzione|\bannullament|\brimborso",
+    r"\btegoed|correctie|\bannuler|\banulaç[ãa]o|\bdevolução|\bestorno|korekt|koryguj|\banulowan|\bopravn|\bdobropis|\bmakuler|\bannuller",
+)
 NO_INVOICE_TITLE = re.compile(
     r"^\W*(?:quote|quotation|estimate|offer|(?:sales\s+)?order\s+(?:confirmation|acknowledgement)|purchase\s+order|delivery\s+note|packing\s+(?:list|slip)"
     r"|reminder|statement\s+of\s+account|account\s+statement"
@@ -48,6 +58,17 @@ NO_INVOICE_TITLE = re.compile(
     r"|oferta|(?:potwierdzenie\s+)?zamówieni[ae]|zestawienie\s+(?:sald|należności)"
     r"|(?:cenová\s+)?nabídka|(?:potvrzení\s+)?objednávk[ay]|dodací\s+list|výpis\s+(?:z\s+)?účtu"
     r"|tilbud|ordrebekræftelse|følgeseddel|kontoudtog|offert|orderbekräftelse|orderbekreftelse|följesedel|kontoutdrag)\b[^:]{0,70}$",
+    re.IGNORECASE,
+)
+# What lies beside an invoice in one file, and is none.
+OTHER_PAPER_TITLE = re.compile(
+    r"^\W*(?:(?:general\s+|our\s+)?(?:terms|conditions)(?:\s+(?:and|&)\s+conditions)?(?:\s+of\s+\w+)?|time\s?sheets?|statement|contract|agreement|proof\s+of\s+delivery|(?:work|job)\s+(?:report|order|sheet)|usage\s+details"
+    r"|(?:allgemeine\s+)?(?:geschäfts|liefer|verkaufs|zahlungs|vertrags)(?:-\s*und\s+\w{0,12})?bedingungen|agb|stundenzettel|(?:stunden|leistungs|tätigkeits|arbeits)(?:nachweis|bericht|aufstellung)|vertrag|mahnung|widerrufsbelehrung"
+    r"|conditions\s+(?:générales|particulières)|cgv|feuille\s+de\s+(?:temps|présence)|contrat|compte\s+rendu"
+    r"|condiciones\s+(?:generales|particulares)|parte\s+de\s+(?:horas|trabajo)|contrato|condizioni\s+(?:generali|di\s+vendita)|foglio\s+ore|rapportino|contratto"
+    r"|algemene\s+voorwaarden|leveringsvoorwaarden|uren(?:staat|overzicht|specificatie)|werkbon|overeenkomst|condições\s+gerais|folha\s+de\s+horas"
+    r"|(?:ogólne\s+)?warunki|karta\s+pracy|umowa|(?:všeobecné\s+)?(?:obchodní\s+)?podmínky|výkaz\s+(?:práce|hodin)|smlouva"
+    r"|(?:almindelige|generelle)\s+(?:\w+)?betingelser|(?:salgs|handels|leverings)-?(?:\s*og\s+\w+)?betingelser|timeseddel|arbejdsseddel|allmänna\s+\w{0,12}villkor|tidrapport|arbetsrapport|avtal)\b[^:]{0,70}$",
     re.IGNORECASE,
 )
 # Its total is paid by the invoice that follows it.

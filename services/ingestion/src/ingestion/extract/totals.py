@@ -9,7 +9,6 @@ from itertools import product
 from ingestion.domain.transcript import TextLine
 from ingestion.extract import change_labels, labels, tax_labels, values
 from ingestion.extract.amount_due import choose_due, list_amounts_due, may_plan_payments
-from ingestion.extract.invoice_currency import is_foreign
 from ingestion.extract.labelled_amounts import list_labelled_amounts, list_labelled_ends, list_row_amounts
 from ingestion.extract.no_tax import says_that_no_tax_is_owed
 from ingestion.extract.part_payments import drop_part_rows, find_parts_taken
@@ -73,6 +72,9 @@ def find_totals(page: Sequence[TextLine], currency: str | None = None, issued: I
     if totals.gross is not None and has_rival_totals(whole_page, totals.gross):
         return InvoiceTotals(doubtful=totals.gross, doubtful_net=totals.net, doubtful_tax=totals.tax)
     if totals.due is not None:
+        if candidates.due and totals.due not in candidates.due:
+            # More is taken off what was rounded: `Öresavr.`, `RUT-avdrag`, `Att betala`.
+            return replace(totals, due=choose_due(whole_page, candidates.due, totals.due, issued))
         return replace(totals, due=None) if may_plan_payments(whole_page, totals.due, issued) else totals
     due = choose_due(whole_page, candidates.due, totals.gross, issued)
     charges = list_labelled_ends(whole_page, change_labels.CHARGE)
@@ -124,7 +126,7 @@ def _drop_foreign(page: Sequence[TextLine], currency: str | None) -> list[TextLi
     return [
         replace(line, cells=cells) if len(cells) < len(line.cells) else line
         for line in page
-        if (cells := tuple(cell for cell in line.cells if not is_foreign(cell.text, currency)))
+        if (cells := tuple(cell for cell in line.cells if not values.is_foreign(cell.text, currency)))
     ]
 
 

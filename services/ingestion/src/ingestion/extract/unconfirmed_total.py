@@ -6,12 +6,19 @@ from decimal import Decimal
 from itertools import combinations
 
 from ingestion.domain.transcript import TextLine
-from ingestion.extract import change_labels, kind_words, tax_labels, title_words, values
+from ingestion.extract import change_labels, kind_words, labels, tax_labels, title_words, values
 from ingestion.extract.labelled_amounts import list_labelled_ends, list_row_amounts
 from ingestion.extract.sum_rows import CENT
 
 # What lessens the total itself, or hardly.
 _NO_DEDUCTION = (change_labels.DISCOUNT, change_labels.ROUNDING, change_labels.CHARGE)
+# What is owed from before, or new in this invoice: then the sum of both is no total of it, however it is called.
+_BEFORE_OR_NEW = labels.match_any(
+    r"\bopenstaand|\bem\s+dívida|\bobetal|\boffene?\s+posten|\bunpaid|\boutstanding|\bimpay|\bpendient|\binsolut|\bzaległ|\bdluž|\bubetalt|\brestance"
+    r"|\bprevious|\bvorig|\banterior|\bprécéd|\bpreced|\bpoprzed|\bpředchoz|\bforrige|\btidig|\bföreg",
+    rf"\b(?:this|dies\w{{1,2}}|deze|cette|est[ae]|quest[ao]|desta|tej|tato|tuto|denn[ae])\s+{labels.DOCUMENT}",
+    r"\b(?:new|neue[rn]?|nieuwe|nouve\w{1,4}|nuev[oa]s?|nuov[oaei]|novas?|now[ea]|nov[éá]|nye|nya)\s+(?:charges|items|leistung\w{0,2}|posten|kosten|frais|cargos|consum\w{1,3}|addebiti|encargos|opłaty|poplatky|ydelser|avgifter)",
+)
 _MAX_ROWS = 200  # in front of a total
 _MAX_DEDUCTIONS = 40  # each is taken off each total
 
@@ -40,7 +47,8 @@ def is_doubtful(page: Sequence[TextLine], gross: Decimal, nets: Sequence[Decimal
     if any(amount > abs(gross) + CENT and amount - abs(gross) not in given_back for amount in amounts):
         return True
     taken = [part for part in list_deductions(page) if part not in given_back]
-    others = [*list_labelled_ends(page, change_labels.ADDED), *list_labelled_ends(page, title_words.CREDIT_WORD)]
+    patterns = (change_labels.ADDED, title_words.CREDIT_WORD, _BEFORE_OR_NEW)
+    others = [part for pattern in patterns for part in list_labelled_ends(page, pattern)]
     return any(0 < part < abs(gross) for part in (*taken, *others)) or _is_left_of_rows(page, gross)
 
 

@@ -32,7 +32,7 @@ def list_labelled_texts(
 
 def _list_texts_of(page: Sequence[TextLine], index: int, number: int, match: re.Match[str]) -> Iterator[str]:
     line, cell = page[index], page[index].cells[number]
-    rest = cell.text[match.end() :].strip(" :.#*\t")
+    rest = _skip_translation(cell.text[match.end() :], match.re).strip(" :.#*\t")
     if rest:
         yield rest
     # `Invoice date / Delivery date`: what has no digit is still the label.
@@ -43,6 +43,13 @@ def _list_texts_of(page: Sequence[TextLine], index: int, number: int, match: re.
     yield from list_texts_below(page, index, cell)
 
 
+def _skip_translation(behind: str, label: re.Pattern[str]) -> str:
+    """What stands behind the same label in another language: `Rechnung Nr. / Invoice no.: 7`."""
+    other = behind.lstrip(" .:/|(–-")
+    again = label.match(other) if "/" in behind[: len(behind) - len(other)] else None
+    return other[again.end() :] if again else behind
+
+
 def list_texts_below_labels(page: Sequence[TextLine], label: re.Pattern[str]) -> Iterator[str]:
     for index, line in enumerate(page):
         for cell in line.cells:
@@ -51,11 +58,18 @@ def list_texts_below_labels(page: Sequence[TextLine], label: re.Pattern[str]) ->
 
 
 def list_texts_below(page: Sequence[TextLine], index: int, cell: TextCell) -> Iterator[str]:
-    """The text of the next row under a cell, as far down as a table's row or two; none where there is none."""
+    """The text of the next row under a cell, as far down as a table's row or two; none where there is none. Where a row
+    of heads and the row below it have as many cells, they belong together by their order."""
+    heads = page[index]
+    is_head = len(heads.cells) > 1 and not any(letter.isdigit() for letter in heads.text)
     for line in page[index + 1 : index + 6]:
-        if line.page != page[index].page or line.top - page[index].top > 4 * max(page[index].height, line.height):
+        if line.page != heads.page or line.top - heads.top > 4 * max(heads.height, line.height):
+            return
+        if is_head and len(line.cells) == len(heads.cells):
+            yield line.cells[heads.cells.index(cell)].text
             return
         under = [other for other in line.cells if min(other.right, cell.right) - max(other.left, cell.left) > 0]
         if under:
             yield under[0].text
             return
+        is_head = False

@@ -121,6 +121,7 @@ class WrittenDate:
     first: int
     second: int
     is_settled: bool  # the order is known: ISO, or a month by name
+    year_first: date | None = None  # `26-11-03` as Sweden writes it
 
     def resolve_date(self, *, day_first: bool | None) -> date | None:
         """The date, None if there is no such day, or none of the two orders can be told from the other."""
@@ -128,15 +129,17 @@ class WrittenDate:
             True: _build_date(self.year, self.second, self.first),
             False: None if self.is_settled else _build_date(self.year, self.first, self.second),
         }
-        possible = {found for found in readings.values() if found is not None}
+        possible = {found for found in (*readings.values(), self.year_first) if found is not None}
         if len(possible) == 1:
             return possible.pop()
-        return None if day_first is None else readings[day_first]
+        if day_first is None or (self.year_first is not None and self.year < _FIRST_SHORT_YEAR):
+            return None
+        return readings[day_first]
 
     @property
     def says_day_first(self) -> bool | None:
         """What this date says of the order of all numeric ones in its document; None when nothing."""
-        if self.is_settled or self.first == self.second:
+        if self.is_settled or self.first == self.second or self.year_first is not None:
             return None
         if self.first > 12 >= self.second:
             return True
@@ -144,7 +147,17 @@ class WrittenDate:
 
 
 def find_dates(text: str) -> list[WrittenDate]:
-    return [_build_written_date(match) for match in DATES.finditer(text)]
+    return [written for _, written in match_dates(text)]
+
+
+def match_dates(text: str) -> list[tuple[re.Match[str], WrittenDate]]:
+    """The dates with their places."""
+    if _DIGIT.search(text) is None:  # most lines have none, and the pattern tries each of their letters
+        return []
+    return [(match, _build_written_date(match)) for match in DATES.finditer(text)]
+
+
+_DIGIT = re.compile(r"\d")
 
 
 def _build_written_date(match: re.Match[str]) -> WrittenDate:
@@ -154,10 +167,19 @@ def _build_written_date(match: re.Match[str]) -> WrittenDate:
         year = int(match["y2"])
         # Points part day and month in the whole of Europe, and nowhere month and day.
         settled = match["mark"] == "." and int(match["b"]) <= 12
-        return WrittenDate(year + 2000 if year < 100 else year, int(match["a"]), int(match["b"]), is_settled=settled)
+        first, second = int(match["a"]), int(match["b"])
+        year_first = None if settled or year >= 100 else _build_year_first(first, second, year)
+        return WrittenDate(year + 2000 if year < 100 else year, first, second, settled, year_first)
     kind = next(kind for kind in ("3", "4", "5") if match[f"m{kind}"])
     year, day, month = int(match[f"y{kind}"]), int(match[f"d{kind}"]), match[f"m{kind}"]
     return WrittenDate(year + 2000 if year < 100 else year, day, _MONTH_OF[month.lower()], is_settled=True)
+
+
+_FIRST_SHORT_YEAR, _LAST_SHORT_YEAR = 2010, 2039  # papers of other years are written with all four digits
+
+
+def _build_year_first(year: int, month: int, day: int) -> date | None:
+    return _build_date(2000 + year, month, day) if _FIRST_SHORT_YEAR <= 2000 + year <= _LAST_SHORT_YEAR else None
 
 
 def _build_date(year: int, month: int, day: int) -> date | None:
@@ -182,6 +204,8 @@ _SYMBOLS = {
     "a$": "AUD",
     "$": "USD",
 }
+# Those that invoices are read in. A code of `domain/currencies.py` that is none of them (`ALL`, `TOP`, `TRY`) may be a
+# word, and an invoice in it is for a person.
 CURRENCY_CODES = {"EUR", "USD", "GBP", "CHF", "PLN", "CAD", "AUD", "DKK", "SEK", "NOK", "CZK", "HUF", "RON", "BRL"}
 DOLLARS = {"USD", "CAD", "AUD"}
 _WORDS = {"us dollars": "USD", "euros": "EUR", "euro": "EUR", "pound sterling": "GBP", "złotych": "PLN"}
@@ -200,6 +224,27 @@ def find_currencies(text: str) -> list[str]:
     lowered = text.lower()
     found += [code for word, code in _WORDS.items() if re.search(rf"\b{word}\b", lowered)]
     return found
+
+
+def is_foreign(text: str, currency: str | None) -> bool:
+    """Whether a text speaks of another currency than the document's, and not of its own."""
+    named = set(find_currencies(text)) if currency else set()
+    if named and currency in DOLLARS:
+        named -= {"USD"}  # a bare dollar is the document's
+    return bool(named) and currency not in named
+
+
+def find_priced(text: str) -> list[tuple[str, Decimal]]:
+    """Amounts with the currency that stands beside them, before or behind."""
+    masked = mask_dates(text)
+    return [
+        (code, _parse_decimal(match))
+        for match in _AMOUNT.finditer(masked)
+        for code in find_currencies(masked[max(0, match.start() - _BESIDE) : match.end() + _BESIDE])
+    ]
+
+
+_BESIDE = 6  # letters: `EUR: 1'150.00`, `1,411.00 GBP`
 
 
 def determine_currency(texts: Iterable[str]) -> str | None:
@@ -222,12 +267,20 @@ def determine_currency(texts: Iterable[str]) -> str | None:
 
 _CROWNS = {"DK": "DKK", "SE": "SEK", "NO": "NOK"}
 _CROWN = re.compile(r"(?<![^\W\d_])kr(?:\.|\b)", re.IGNORECASE)
-_CROWN_COUNTRY = re.compile(r"\b(DK|SE|NO)\s?\d{2}")
-# What only one of the three countries calls its registers and its accounts.
+# Of a tax number or an account; a security's number, with ten digits, may be of any of them.
+_CROWN_COUNTRY = re.compile(r"\b(DK|SE|NO)(?!\d{10}\b)\s?\d{2}")
+# What only one of the three countries calls its registers, its accounts, and what brokers write.
 _CROWN_WORDS = {
-    "DK": re.compile(r"\bcvr\b", re.IGNORECASE),
-    "SE": re.compile(r"\b(?:momsreg\w*|bankgiro|plusgiro|f-skatt|organisationsn\w+)\b", re.IGNORECASE),
-    "NO": re.compile(r"\b(?:mva|foretaksregisteret|organisasjonsn\w+)\b", re.IGNORECASE),
+    "DK": re.compile(
+        r"\bcvr\b|\b(?:fondsnota|handelsnota|værdipapir\w{0,4}|kursværdi|valørdag|afregningsdag)\b", re.IGNORECASE
+    ),
+    "SE": re.compile(
+        r"\b(?:momsreg\w*|bankgiro|plusgiro|f-skatt|organisationsn\w+|avräkningsnota|likviddag|affärsdag|värdepapper\w{0,4}|depånummer)\b",
+        re.IGNORECASE,
+    ),
+    "NO": re.compile(
+        r"\b(?:mva|foretaksregisteret|organisasjonsn\w+|slutt?seddel|oppgjørsd\w+|verdipapir\w{0,4})\b", re.IGNORECASE
+    ),
 }
 
 

@@ -228,3 +228,10 @@ def test_a_rest_that_nobody_calls_due_ends_the_amounts() -> None:
     rows = f"{WHOLE}Paid by post   -300.00\nSo there is left   900.00"
     assert due(rows) == Decimal("900.00")
     assert due(f"{rows}\nGoods   25.00") is None
+
+
+def test_what_is_taken_off_a_rounded_total_leaves_what_is_due() -> None:
+    heads = "Exkl. moms    Moms 25 %    Öresavr.    Totalt SEK    RUT-avdrag    ATT BETALA"
+    assert due(f"{heads}\n6 690,00      1 672,50     0,50        8 363,00      -3 981,00     4 382,00") == Decimal(4382)
+    heads = "Exkl. moms    Moms 25 %    Öresavr.    Totalt SEK    Övrigt        ATT BETALA"
+    assert due(f"{heads}\n6 690,00      1 672,50     0,50        8 363,00      3 000,00      4 382,00") is None

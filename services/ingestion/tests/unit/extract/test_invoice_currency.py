@@ -3,7 +3,8 @@
 import pytest
 
 from ingestion.domain.transcript import Transcript
-from ingestion.extract.invoice_currency import find_currency, is_foreign
+from ingestion.extract import values
+from ingestion.extract.invoice_currency import find_currency
 from ingestion.extract.layout_rules import read_invoice
 
 AMERICAN = ("Muster Supply Inc.", "1 Main St", "Austin, TX 78701")
@@ -41,9 +42,9 @@ def test_crowns_are_those_of_the_country_whose_registers_are_named(word: str, ex
 
 
 def test_a_bare_dollar_is_the_documents() -> None:
-    assert not is_foreign("$ 12.00", "AUD")
-    assert is_foreign("€ 12.00", "AUD")
-    assert not is_foreign("€ 12.00", None)
+    assert not values.is_foreign("$ 12.00", "AUD")
+    assert values.is_foreign("€ 12.00", "AUD")
+    assert not values.is_foreign("€ 12.00", None)
 
 
 @pytest.mark.parametrize(
@@ -69,3 +70,28 @@ def test_a_bare_dollar_beside_a_country_that_has_its_own_is_not_certainly_americ
     rows: list[str], expected: str | None
 ) -> None:
     assert read_invoice(Transcript.from_rows(rows)).invoice.currency == expected
+
+
+SWISS = ["Alpsteig AG   Rechnung 7", "Nettobetrag   1'000.00", "MWST 8.1 %   81.00", "Rechnungsbetrag   1'081.00"]
+BRITISH = ["Harbour Ltd   Invoice 7", "Net   1,000.00", "VAT 20%   200.00", "Total   1,200.00"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "line", "expected"),
+    [
+        (SWISS, "Zahlbar auch in EUR: 1'150.00 EUR", None),
+        (SWISS, "Gegenwert EUR 1'150.00", None),
+        (SWISS, "Mahngebühr ab der 2. Mahnung EUR 20.00", None),
+        (SWISS, "Gesellschaftskapital EUR 100'000.00", None),
+        (BRITISH, "Bank charges of EUR 15.00 apply to other payments.", None),
+        (BRITISH, "Order value: USD 1,530.00", None),
+        (BRITISH, "Please pay in euro: € 1,411.00", None),
+        (SWISS, "Alle Beträge in CHF", "CHF"),
+        (SWISS, "Bitte überweisen Sie CHF 1'081.00 binnen 30 Tagen.", "CHF"),
+        (BRITISH, "Description   Amount (GBP)", "GBP"),
+    ],
+)
+def test_a_currency_of_other_amounts_than_the_pages_totals_is_not_that_of_the_invoice(
+    rows: list[str], line: str, expected: str | None
+) -> None:
+    assert currency(*rows, line) == expected

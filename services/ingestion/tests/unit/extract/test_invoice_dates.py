@@ -84,10 +84,57 @@ def test_an_american_customer_of_an_invoice_in_dollars_says_nothing_of_the_order
     assert dates(*rows, "Total   $12.00")[0] == "None"
 
 
+def test_the_customers_country_does_not_turn_the_dates_of_an_american_supplier_round() -> None:
+    customer = ["Harbour Joinery", "14 Canal Road", "Leeds LS2 7BR", "United Kingdom"]
+    rows = ["Muster Works Inc., 12 Bay Street, Boston, MA 02110", "", "Bill To", *customer, "", "Invoice 17"]
+    assert dates(*rows, "Invoice date   03/04/2026", "Total   $12.00")[0] == "2026-03-04"
+    assert dates(*rows, "Works in Leeds, England", "Invoice date   03/04/2026", "Total   $12.00")[0] == "None"
+
+
 def test_an_address_beside_the_name_over_that_of_the_customer_is_the_suppliers_unless_it_is_his_banks() -> None:
     below = ["", "Bill To", *CUSTOMER, "", "Invoice 17", "Invoice date   03/04/2026", "Total   $12.00"]
     assert dates("Muster Works Inc.          12 Bay Street", " " * 27 + "Boston, MA 02110", *below)[0] == "2026-03-04"
     assert dates("Muster Works Inc.          Citibank", " " * 27 + "Boston, MA 02110", *below)[0] == "None"
+
+
+@pytest.mark.parametrize(
+    ("line", "issued"),
+    [
+        ("(dd/mm/yyyy)", "2026-04-03"),
+        ("Dates are written MM/DD/YYYY", "2026-03-04"),
+        ("", "2026-04-03"),
+        ("Your order of 10/28/2026", "None"),
+        ("Your order of 28/10/2026", "2026-04-03"),
+    ],
+)
+def test_one_date_as_a_customer_may_write_it_settles_nothing_against_the_currency(line: str, issued: str) -> None:
+    page_says = line.startswith("Dates")
+    total = "Total   $12.00" if page_says else "Total   £12.00"
+    assert dates("Invoice 17", "Invoice date   03/04/2026", line, total)[0] == issued
+
+
+def test_a_date_as_a_customer_elsewhere_writes_it_settles_nothing_against_an_american_supplier() -> None:
+    head = ["Muster Works Inc., 12 Bay Street, Boston, MA 02110", "", "Bill To", *CUSTOMER, "", "Invoice 17"]
+    rows = [*head, "Invoice date   03/04/2026", "Total   $12.00"]
+    assert dates(*rows)[0] == "2026-03-04"
+    assert dates(*rows, "PO of 28/10/2026")[0] == "None"
+
+
+@pytest.mark.parametrize(
+    ("label", "written", "issued"),
+    [
+        ("Fakturadatum", "26-11-03", "None"),
+        ("Fakturadatum", "26-11-24", "None"),
+        ("Fakturadatum", "26-11-26", "2026-11-26"),
+        ("Fakturadatum", "2026-11-24", "2026-11-24"),
+        ("Factuurdatum", "24-11-26", "2026-11-24"),
+        ("Factuurdatum", "03-11-26", "2026-11-03"),
+        ("Factuurdatum", "26-11-03", "None"),  # nobody sends an invoice of 2003
+        ("Invoice date", "26/11/03", "None"),
+    ],
+)
+def test_a_date_of_two_digits_each_may_begin_with_the_year(label: str, written: str, issued: str) -> None:
+    assert dates("Invoice 17", f"{label}   {written}", "Total   £12.00")[0] == issued
 
 
 def test_words_behind_a_label_belong_to_it() -> None:
@@ -365,6 +412,12 @@ def test_of_a_day_in_brackets_and_another_one_nobody_can_tell_which_is_the_invoi
     "other",
     [
         "Permit issue date: 14 October 2026",
+        "Permit 447 issue date: 14 October 2026",
+        "Lieferschein 88213, Belegdatum 14.10.2026",
+        "Invoice date (deposit): 14 October 2026",
+        "Invoice date of HM-20390: 14 October 2026",
+        "Datum Lieferschein 88213: 14.10.2026",
+        "Data e luogo consegna: 14/10/2026",
         "Original invoice date: 14 October 2026",
         "Next invoice date: 3 December 2026",
         "Credit application issued on 14 October 2026",
@@ -398,6 +451,10 @@ def test_words_beside_a_label_make_its_day_that_of_another_paper(other: str) -> 
         "Rechnungsdatum (= Lieferdatum): 03.11.2026",
         "Date de facture : Lyon, le 3 novembre 2026",
         "Datum vystavení faktury: 03.11.2026",
+        "Datum / Date: 03.11.2026",
+        "Data wystawienia i sprzedaży: 03.11.2026",
+        "Rechnungs-/Lieferdatum: 03.11.2026",
+        "Date 3 November 2026 Due 3 December 2026 Order date 14 October 2026",
     ],
 )
 def test_words_of_its_own_beside_a_label_leave_it_the_invoices(own: str) -> None:
@@ -406,7 +463,9 @@ def test_words_of_its_own_beside_a_label_leave_it_the_invoices(own: str) -> None
 
 def test_of_two_days_with_labels_of_an_invoice_nobody_can_tell() -> None:
     assert dates("Rechnung 17", "Rechnungsdatum: 03.11.2026", "Rechnungsdatum: 04.11.2026")[0] == "None"
+    assert dates("Rechnung 17", "Liefer-/Rechnungsdatum: 28.10.2026 / 03.11.2026")[0] == "None"
     assert dates("Rechnung 17", "Ausstellungsdatum: 04.11.2026", "Rechnungsdatum: 03.11.2026")[0] == "2026-11-03"
+    assert dates("Invoice 17", "Tax date: 31 October 2026", "Issued 3 November 2026")[0] == "2026-11-03"
 
 
 @pytest.mark.parametrize(
@@ -421,6 +480,9 @@ def test_of_two_days_with_labels_of_an_invoice_nobody_can_tell() -> None:
         ("Date: 14 October 2026, site visit",),
         ("Date of delivery: 14 October 2026",),
         ("Scadenza: 14/10/2026",),
+        ("Due 14 October 2026",),
+        ("geb. 14.10.1979",),
+        ("Invoice date", "Period 01/10/2026 - 14/10/2026"),
     ],
 )
 def test_a_bare_date_is_one_that_nothing_else_is_said_of(rows: tuple[str, ...]) -> None:

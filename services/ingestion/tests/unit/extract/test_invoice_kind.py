@@ -68,3 +68,43 @@ def test_where_titles_say_both_or_that_something_is_undone_a_person_says_whether
     assert kind("Example", *rows, "Total  10.00 EUR") == InvoiceKind(INVOICE, is_certain=False)
     # Its amounts say it.
     assert kind("Example", "Stornorechnung", "Total  -10.00 EUR") == InvoiceKind(CORRECTED_INVOICE)
+
+
+@pytest.mark.parametrize(
+    ("title", "label"),
+    [
+        ("Credit Invoice", "Invoice no."),
+        ("Credit adjustment note", "Invoice no."),
+        ("Invoice reversal", "Invoice no."),
+        ("Rechnungsstorno", "Rechnungsnummer"),
+        ("Wertgutschrift", "Rechnungsnummer"),
+        ("Warenrückgabe - Gutschrift", "Rechnungsnummer"),
+        ("GUTSCHRIFTSANZEIGE", "Rechnungsnummer"),
+        ("Rückvergütung", "Rechnungsnummer"),
+        ("Note d'avoir", "Facture n°"),
+        ("Facture d'annulation", "Facture n°"),
+        ("Nota de abono", "Factura nº"),
+        ("Devolución", "Factura nº"),
+        ("Nota credito", "Fattura n."),
+        ("Nota di variazione in diminuzione", "Fattura n."),
+        ("Credit factuur", "Factuurnummer"),
+        ("Correctiefactuur", "Factuurnummer"),
+        ("Tegoedbon", "Factuurnummer"),
+        ("Korekta faktury", "Faktura VAT nr"),
+        ("Faktura VAT korekta", "Faktura VAT nr"),
+        ("Opravný doklad", "Číslo faktury"),
+        ("Krediteringsfaktura", "Fakturanr."),
+        ("Kredit", "Fakturanummer"),
+    ],
+)
+def test_a_title_with_a_word_for_what_is_given_back_is_no_invoices_for_certain(title: str, label: str) -> None:
+    rows = ("Example", title, f"{label}: 118", "Total  10.00 EUR")
+    assert not kind(*rows).is_certain or kind(*rows).document_type == CREDIT_NOTE
+
+
+@pytest.mark.parametrize(
+    "line", ["Kreditornummer: 70118", "Kreditkartenzahlung", "Credit terms: 30 days", "Credit card", "Kreditinstitut"]
+)
+def test_a_word_for_a_lender_or_a_card_gives_nothing_back(line: str) -> None:
+    for title in ("Rechnung", "Rechnung Nr. 118", "Kreditkartenrechnung"):
+        assert kind("Example", title, line, "Rechnungsnummer: 118", "Total  10.00 EUR") == InvoiceKind(INVOICE)

@@ -206,9 +206,31 @@ def test_of_several_numbers_the_one_whose_label_says_what_the_title_says_counts(
 
 def test_where_nothing_tells_which_number_is_the_invoices_none_is() -> None:
     assert number("Example", "Rechnung", "Rechnungsnummer: 17-3", "Rechnungsnummer: 18-3") is None
-    assert number("Example", "Rechnung 2026-4471", "Lieferantenrechnungsnummer: 99817") is None
+    assert number("Example", "Rechnung", "Hotelrechnung Nr. 8812") is None
+    assert number("Handelsrechnung Nr. 8812 vom 06.08.2018", "Warenrechnung") == "8812"
+    assert number("Example", "Invoice", "Hotel invoice no. 8812") is None
     assert number("Example", "Invoice", "No: 17-3", "Replaces invoice no. 90-1") is None
     assert number("Example", "Invoice", "Ref. 17-3", "Deposit invoice no. 90-1") is None
+
+
+def test_the_number_in_the_title_is_not_that_of_another_kind_of_invoice_below() -> None:
+    assert number("Example", "Rechnung 2026-4471", "Lieferantenrechnungsnummer: 99817") == "2026-4471"
+
+
+def test_heads_and_their_values_belong_together_by_their_order() -> None:
+    rows = ["Order date        Invoice no.        Invoice date", "14/10/2026    HM-20441    03/11/2026"]
+    invoice = read_invoice(Transcript.from_rows(["Invoice", *rows, "Total  £10.00"])).invoice
+    assert (invoice.invoice_number, str(invoice.issue_date)) == ("HM-20441", "2026-11-03")
+
+
+def test_a_label_may_be_repeated_in_another_language() -> None:
+    assert number("Example", "Rechnung Nr. / Invoice no.: 17-3") == "17-3"
+    assert number("Example", "Factuurnummer / N° de facture: 17-3") == "17-3"
+
+
+def test_a_date_below_a_label_is_no_number() -> None:
+    assert number("Example", "Faktura nr 15/03/2026") == "15/03/2026"
+    assert number("Example", "Faktura nr", "15/03/2026") is None
 
 
 def test_a_bare_label_below_a_title_numbers_the_invoice() -> None:

@@ -61,6 +61,12 @@ def test_parts_of_a_total_and_what_is_taken_off_it_are_no_rivals(rows: tuple[str
     assert read(*rows) == ("1200.00", "None")
 
 
+def test_of_a_correction_neither_what_was_nor_what_is_is_the_total() -> None:
+    before, after = TOTALS, ("Net total    900.00", "VAT 20%    180.00", "Total    1,080.00")
+    difference = ("Net total    100.00", "VAT 20%    20.00", "Total    120.00")
+    assert read("Credit note", "Was:", *before, "Now:", *after, "Difference:", *difference)[0] == "None"
+
+
 def test_an_invoice_of_an_advance_is_not_of_the_whole_order() -> None:
     rows = ("Anzahlungsrechnung", "Nettobetrag    1.000,00", "USt 19 %    190,00", "Gesamtbetrag    1.190,00")
     assert read(*rows)[0] == "1190.00"

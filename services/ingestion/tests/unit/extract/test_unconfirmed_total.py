@@ -149,3 +149,18 @@ def test_a_total_that_is_said_to_contain_the_tax_counts(sentence: str) -> None:
 def test_a_total_below_its_tax_counts() -> None:
     assert read("VAT   14.00", "Total   84.00").gross == Decimal("84.00")
     assert read("VAT   13.00", "Total   84.00").gross is None
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        ("Offene Posten   60,00", "Neue Leistungen   119,00", "Zahlbetrag   179,00"),
+        ("Openstaand vorige factuur   60,00", "Deze factuur   119,00", "Totaal te betalen   179,00"),
+        ("Saldo em dívida anterior   60,00", "Valor desta fatura   119,00", "Total a pagar   179,00"),
+        ("Tidigare obetalt   60,00", "Denna faktura   119,00", "Att betala   179,00"),
+        ("Carried over   60.00", "This invoice   119.00", "Total due   179.00"),
+    ],
+)
+def test_what_is_owed_from_before_and_what_is_new_make_no_total_of_this_invoice(rows: tuple[str, ...]) -> None:
+    assert read(*rows).gross is None
+    assert read(rows[0].replace("60", "-60"), rows[1], rows[2].replace("179", "59")).gross is None

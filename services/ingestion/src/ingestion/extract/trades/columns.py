@@ -13,7 +13,7 @@ from ingestion.domain.trade import Direction
 from ingestion.extract.labels import match_any
 from ingestion.extract.trades.currency_names import list_named
 from ingestion.extract.trades.labels import Label
-from ingestion.extract.trades.lines import LabelPlace, ReadLine, find_label_places
+from ingestion.extract.trades.lines import MAX_PROSE, LabelPlace, ReadLine, find_label_places
 from ingestion.extract.trades.numbers import CURRENCIES, Number, compute_rounding
 from ingestion.extract.trades.section_words import find_currency as find_section_currency
 
@@ -21,6 +21,7 @@ _CENT = Decimal("0.02")
 _LEAST = Decimal("0.01")
 _MAX_ROWS = 400  # below one head
 _MAX_HEAD = 3  # lines
+_LINES_OF_ROW = 3  # that a row may go on in
 _MIN_HEADS = 3  # labels of numbers, or cells, of a line that is a head, though not that of a table that is understood
 _COLUMNS = frozenset(
     {
@@ -150,7 +151,8 @@ def _read_head(lines: Sequence[ReadLine], position: int, above: _Head | None) ->
         part = lines[max(0, position - size + 1) : position + 1]
         if len(part) < size or any(other.numbers or other.dates for other in part):
             break
-        if _are_one_head(part) and (columns := _list_heads(_merge_cells(part))):
+        is_known = size == 1 and len(line.text) <= MAX_PROSE
+        if _are_one_head(part) and (columns := _list_heads(_merge_cells(part), line.labels if is_known else None)):
             return _build_head(columns, part)
     named = [place.label for place in line.labels if place.label in _COLUMNS]
     if above is not None and above.columns and named:
@@ -196,9 +198,10 @@ def _merge_cells(part: Sequence[ReadLine]) -> str:
     return "\t".join(text for _, _, text in sorted(columns))
 
 
-def _list_heads(text: str) -> list[tuple[Label, str | None]]:
-    """The columns that have numbers, if the text is the head of a table of trades."""
-    named = list(find_label_places(text))
+def _list_heads(text: str, known: Sequence[LabelPlace] | None) -> list[tuple[Label, str | None]]:
+    """The columns that have numbers, if the text is the head of a table of trades; `known` are its labels, if they were
+    looked for."""
+    named = list(find_label_places(text)) if known is None else known
     places = [place for place in named if place.label in _COLUMNS and not _is_said_again(place, named, text)]
     found = [place.label for place in places]
     amounts = [label for label in found if label in (Label.GROSS, Label.SETTLED)]
@@ -232,6 +235,21 @@ def _list_currencies(text: str) -> frozenset[str]:
 def list_currency_cells(line: ReadLine) -> set[str | None]:
     """The currencies that a row has in cells of their own."""
     return {cell.strip() for cell in line.text.split("\t") if cell.strip() in CURRENCIES}
+
+
+def goes_on_with_costs(row: ReadLine, below: Sequence[ReadLine], gross: Decimal) -> bool:
+    """Whether the lines directly below a row name what it cost, or what was paid: `Commission 9.95  Net 729.95`. Or one
+    of them leads from its amount to another one: `Our charge 9.95, duty 3.60, you owe 733.55`."""
+    for line in below[:_LINES_OF_ROW]:
+        if line.dates or line.source.page != row.source.page:
+            return False
+        named = {place.label for place in line.labels}
+        money = [number.value for number in line.numbers if number.is_money and number.value]
+        if money and named & (_COSTS | {Label.SETTLED}):
+            return True
+        if any(abs(abs(paid - gross) - (sum(money) - paid)) < _LEAST for paid in money if paid != gross):
+            return True
+    return False
 
 
 def resolve_amounts(row: RowColumns, direction: Direction | None) -> RowAmounts | None:

@@ -38,7 +38,7 @@ _TRADE = (
 )
 _DIRECTLY = re.compile(
     rf"\b(?i:{REPLACES}|{CORRECTS}|{_REBOOKS}|{CANCELS})\s{{0,2}}:?\s{{0,2}}(?i:{_TO}\s+)?(?i:{THE}{{0,2}}(?:{_TRADE}\s+)?)"
-    rf"(?!(?i:{NUMBER_WORD})?\W{{0,3}}(?:(?:19|20)\d\d\b(?![\w./-]*\d)|\d{{4}}/\d{{2,3}}\b)){_NUMBER}(?![\w/-])(?i:{_NO_NUMBER})"
+    rf"(?!(?i:{NUMBER_WORD})?\W{{0,3}}(?:(?:19|20)\d\d\b(?![\w./-]{{0,39}}\d)|\d{{4}}/\d{{2,3}}\b)){_NUMBER}(?![\w/-])(?i:{_NO_NUMBER})"
 )
 
 _CORRECTED = (

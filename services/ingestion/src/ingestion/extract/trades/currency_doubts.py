@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from ingestion.domain.trade import Trade
 from ingestion.extract.trades.columns import Columns
-from ingestion.extract.trades.currency_names import DOLLARS, NAME, PENNY, list_named
+from ingestion.extract.trades.currency_names import NAME, PENNY, list_named
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import LabelPlace, ReadLine, list_numbers_at
-from ingestion.extract.trades.numbers import Number
+from ingestion.extract.trades.numbers import DOLLARS, Number
 from ingestion.extract.trades.products import Product
 
 _SEVERAL = 2

@@ -6,11 +6,10 @@ A dollar that says not whose it is may be one of several.
 import re
 from collections.abc import Iterator
 
-from ingestion.extract.trades.numbers import CURRENCIES
+from ingestion.extract.trades.numbers import CURRENCIES, DOLLARS
 
 PENNY = "GBX"
 _POUND = "GBP"
-DOLLARS = frozenset({"USD", "AUD", "CAD", "NZD", "HKD", "SGD"})
 _WORDS: tuple[tuple[frozenset[str], str], ...] = (
     (
         frozenset({"USD"}),
@@ -75,3 +74,19 @@ def list_named(text: str) -> Iterator[frozenset[str]]:
             yield frozenset({"USD"})
         else:
             yield _SIGNS[match[0]] if kind == "sign" else _GROUPS[kind]
+
+
+# In which currency all is counted together, what is left on an account, and what it costs in a year.
+_OF_ACCOUNT = re.compile(
+    r"\b(?:reporting|valuation|reference|portfolio|home)\s+currency\b|\b(?:depot|berichts|referenz|bewertungs)-?w[äa]hrung\b|\bvalued\s+in\b"
+    r"|\bdevise\s+(?:de\s+r[ée]f[ée]rence|du\s+portefeuille)|\b(?:divisa|moneda)\s+de\s+referencia|\b(?:valuta|divisa)\s+di\s+riferimento"
+    r"|\b(?:referentie|rapportage)valuta\b|\bmoeda\s+de\s+refer[êe]ncia|\bwaluta\s+referencyjna"
+    r"|\b(?:cash\s+|account\s+|closing\s+|opening\s+)?balance\b|\bkontostand\b|\bsaldo\b|\bsolde\b|\bstan\s+(?:konta|rachunku)|\bz[ůu]statek\b"
+    r"|\bper\s+(?:year|annum|month)\b|\bp\.\s?a\.|\bpro\s+(?:jahr|monat)\b|\bpar\s+(?:an|mois)\b|\b(?:al|por)\s+a[ñn]o\b|\ball['’]anno\b|\bper\s+jaar\b|\bao\s+ano\b",
+    re.IGNORECASE,
+)
+
+
+def names_currency_of_account(text: str) -> bool:
+    """Whether a line speaks of the account as a whole: then its currency is not that of a trade's bare amounts."""
+    return _OF_ACCOUNT.search(text) is not None

@@ -11,11 +11,12 @@ from datetime import date, timedelta
 from ingestion.domain.transcript import TextLine
 from ingestion.extract import values
 from ingestion.extract.american_address import has_american_address
-from ingestion.extract.date_order import may_write_day_first
+from ingestion.extract.date_order import find_said_orders, may_write_day_first
 from ingestion.extract.other_dollars import may_be_other_dollar, names_american_dollar, names_other_dollar
 from ingestion.extract.trades.american_broker import is_american_broker
 from ingestion.extract.trades.lines import read_lines
-from ingestion.extract.trades.side_and_dates import find_trade_date, list_settlement_dates
+from ingestion.extract.trades.named_days import list_settlement_dates
+from ingestion.extract.trades.side_and_dates import find_trade_date
 
 _MONTH_FIRST = re.compile(
     r"\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
@@ -47,8 +48,9 @@ _SATURDAY = 5
 def determine_day_first(page: Sequence[TextLine]) -> bool | None:
     """None: nothing tells it, or one sign speaks against another."""
     is_american = is_american_broker(page)
-    said = set(_list_said_orders(page)) or {*_list_orders_by_week(page), *_list_orders_by_words(page)}
     text = "\n".join(line.text for line in page).lower()
+    said = {*_list_said_orders(page), *find_said_orders(text)}
+    said = said or {*_list_orders_by_week(page), *_list_orders_by_words(page)}
     says_day_first = _DAY_FIRST_LANGUAGE.search(text) or _DAY_FIRST_COUNTRY.search(text)
     if said:
         order = said.pop()
@@ -107,8 +109,9 @@ def _list_orders_by_words(page: Sequence[TextLine]) -> Iterator[bool]:
 
 def _list_written(page: Sequence[TextLine]) -> Iterator[tuple[re.Match[str], values.WrittenDate, str]]:
     for line in page:
-        for match, written in zip(values.DATES.finditer(line.text), values.find_dates(line.text), strict=True):
-            yield match, written, line.text
+        text = line.text
+        for match, written in values.match_dates(text):
+            yield match, written, text
 
 
 def _is_later_day_first(page: Sequence[TextLine]) -> bool:

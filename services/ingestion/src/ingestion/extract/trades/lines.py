@@ -1,7 +1,7 @@
 """The lines of a document with what a reader of trades looks for: its labels, numbers and dates, and their places."""
 
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from enum import Enum, auto
@@ -14,7 +14,7 @@ from ingestion.extract.trades.numbers import CURRENCIES, Number, NumberStyle, de
 
 MAX_LINES = 1500
 _MAX_LINE = 400  # letters
-_MAX_PROSE = 110  # letters; a longer line without money is a sentence of the terms
+MAX_PROSE = 110  # letters; a longer line without money is a sentence of the terms
 _MAX_SENTENCE = 140  # letters of a line that may say which way a trade goes
 _NEXT_WORD = 6  # letters: `: ` or ` per ` between a label and its date
 _MIN_HEADS = 4  # cells or labels of a line from which on it is the head of a table
@@ -86,29 +86,40 @@ def read_lines(
         blank_groups = BlankGroups.EVERYWHERE if style.has_blank_groups else BlankGroups.NOWHERE
     in_rows = replace(style, has_blank_groups=blank_groups is BlankGroups.EVERYWHERE)
     labelled = replace(style, has_blank_groups=blank_groups is not BlankGroups.NOWHERE)
+    named = [list(find_labels(text)) for text in texts]
     lines = [
         _read_line(
-            index, texts[index], masked[index], line, labelled if _has_label(texts[index]) else in_rows, day_first
+            index,
+            texts[index],
+            masked[index],
+            line,
+            labelled if _has_label(named[index]) else in_rows,
+            day_first,
+            named[index],
         )
         for index, line in enumerate(page[:MAX_LINES])
     ]
     return lines, other if style.may_have_blank_groups else None
 
 
-def _has_label(text: str) -> bool:
-    return any(match.lastgroup in _NUMERIC for match in find_labels(text))
+def _has_label(named: Iterable[re.Match[str]]) -> bool:
+    return any(match.lastgroup in _NUMERIC for match in named)
 
 
 def _read_line(
-    index: int, text: str, masked: str, line: TextLine, style: NumberStyle, day_first: bool | None
+    index: int,
+    text: str,
+    masked: str,
+    line: TextLine,
+    style: NumberStyle,
+    day_first: bool | None,
+    named: Iterable[re.Match[str]],
 ) -> ReadLine:
     numbers = tuple(islice(find_numbers(masked, index, style), _MAX_NUMBERS))
     numbers = tuple(_name_currency(numbers, text))
     dates = tuple(_find_dates(text, day_first))
-    is_prose = (
-        len(text) > _MAX_PROSE and len(line.cells) < _MIN_HEADS and not any(number.is_money for number in numbers)
-    )
-    labels = tuple(find_label_places(text))
+    is_prose = len(text) > MAX_PROSE and len(line.cells) < _MIN_HEADS and not any(number.is_money for number in numbers)
+    labels = tuple(_list_label_places(text, named))
     if is_prose:
         labels = tuple(place for place in labels if _is_settlement_day(place, dates))
     return ReadLine(index, text, masked, line, labels, numbers, dates)
@@ -135,10 +146,16 @@ def _is_settlement_day(place: LabelPlace, dates: Sequence[DatePlace]) -> bool:
 
 
 def find_label_places(text: str) -> Iterator[LabelPlace]:
+    return _list_label_places(text, find_labels(text))
+
+
+def _list_label_places(text: str, named: Iterable[re.Match[str]]) -> Iterator[LabelPlace]:
     label: Label | None = None
     cost_end: int | None = None  # of the cost or interest that was named last
-    for match in find_labels(text):
+    for match in named:
         before = text[max(0, match.start() - 30) : match.start()] if match.lastgroup == Label.TAX else ""
+        if label is Label.FEE and _EXCLUDING.search(before):
+            continue  # `Commission (excl. VAT)`
         if _INCLUDING.search(before) or _BEFORE_OR_AFTER.search(before) or (_AND.search(before) and label is Label.FEE):
             continue  # `Brokerage incl. VAT` and `Fee & GST` are fees, `to your debit before taxes` what was settled
         if cost_end is not None and _is_of_cost(text, cost_end, match):
@@ -149,8 +166,7 @@ def find_label_places(text: str) -> Iterator[LabelPlace]:
 
 
 def _find_dates(text: str, day_first: bool | None) -> Iterator[DatePlace]:
-    matches = list(values.DATES.finditer(text))
-    for match, written in zip(matches, values.find_dates(text), strict=True):
+    for match, written in values.match_dates(text):
         if (found := written.resolve_date(day_first=day_first)) is not None:
             yield DatePlace(found, match.start(), match.end())
 
@@ -167,7 +183,7 @@ def _is_of_cost(text: str, cost_end: int, match: re.Match[str]) -> bool:
 _COSTS = frozenset({Label.FEE, Label.TAX, Label.INTEREST})
 _BASE_OF_COST = re.compile(
     r"(?: [^\W\d_]{1,20})?[ (]{1,3}(?:\d{1,3}(?:[.,]\d{1,6})? ?[%‰] )?"
-    r"(?:v(?:om|on)|auf|aus|of|on|sur|su[il]?|sull[ae']|sobre|over|op|van|do|da|af|av) "
+    r"(?:(?:v(?:om|on)|auf|aus|of|on|sur|su[il]?|sull[ae']|sobre|over|op|van|do|da|af|av) |s/ ?)"
     r"(?:(?:the|den|dem|der|die|le|la|les|el|los|lo|il|i|o|a|het|de) )?",
     re.IGNORECASE,
 )
@@ -180,6 +196,10 @@ _INCLUDING = re.compile(
 )
 
 
+_EXCLUDING = re.compile(
+    r"\(?\b(?:exc|excl|exkl|excluding|exklusive|ohne|without|w/o|before|plus|hors|sin|senza|esclus[ao]|zonder|sem|uden|utan|uten|bez|zzgl)\.?\s*(?:\d{1,2}(?:[.,]\d)?\s?%\s*)?$",
+    re.IGNORECASE,
+)
 _BEFORE_OR_AFTER = re.compile(
     r"\b(?:vor|nach|before|after|avant|apr[èe]s|antes\s+de|despu[ée]s\s+de|prima\s+(?:del?l?[ea]|di)|dopo|voor|antes\s+d[eo]s?)\s+$",
     re.IGNORECASE,

@@ -22,7 +22,7 @@ from ingestion.extract.trades.lines import (
     list_words_behind,
 )
 from ingestion.extract.trades.name_cells import clean_name
-from ingestion.extract.trades.no_names import do_contradict, is_no_name, is_of_bank
+from ingestion.extract.trades.no_names import BankNames, do_contradict, is_no_name
 from ingestion.extract.trades.numbers import Number
 from ingestion.extract.trades.security import ISIN
 
@@ -79,6 +79,7 @@ def find_name(
 
 
 def _list_at_labels(lines: Sequence[ReadLine]) -> Iterator[str]:
+    bank = BankNames(lines)
     for line, place in islice(list_places(lines, Label.NAME), _MAX_LABELS):
         is_title = kind_words.CONTRACT_NOTE_TITLE.search(line.text) is not None
         if is_title or not _is_field(line, place):
@@ -86,7 +87,7 @@ def _list_at_labels(lines: Sequence[ReadLine]) -> Iterator[str]:
         cell = line.text[place.end :].strip(" \t:").split("\t")[0]
         if cell and is_no_name(cell):
             continue
-        if (name := _find_at_label(lines, line, place)) is not None and not is_of_bank(lines, name):
+        if (name := _find_at_label(lines, line, place)) is not None and name not in bank:
             yield name
 
 
@@ -107,11 +108,14 @@ def _finish(lines: Sequence[ReadLine], text: str) -> str | None:
     name = clean_name("\t".join(cells))
     if name is None:
         return None
-    names_code = any(place.label is Label.WKN for line in lines for place in line.labels)
-    if (code := _LAST_CODE.search(name)) is not None and (names_code or _is_in_isin(lines, code[1])):
+    if (code := _LAST_CODE.search(name)) is not None and (_names_code(lines) or _is_in_isin(lines, code[1])):
         name = name[: code.start()]
     name = _close_brackets(name.strip(" ,:;-"))
     return name[:_MAX_NAME].strip() if _may_be_name(name) and not is_no_name(name) else None
+
+
+def _names_code(lines: Sequence[ReadLine]) -> bool:
+    return any(place.label is Label.WKN for line in lines for place in line.labels)
 
 
 def _is_in_isin(lines: Sequence[ReadLine], code: str) -> bool:

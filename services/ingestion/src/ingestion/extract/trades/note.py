@@ -26,9 +26,12 @@ from ingestion.extract.layout_rules import cut_lines
 from ingestion.extract.ocr_certainty import find_uncertain_trade_values, was_read_by_ocr
 from ingestion.extract.trades import labels
 from ingestion.extract.trades.columns import Columns, find_columns
+from ingestion.extract.trades.currency_names import names_currency_of_account
 from ingestion.extract.trades.day_order import determine_day_first, may_be_dollar_of_other_country
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import MAX_LINES, ReadLine, read_lines
+from ingestion.extract.trades.named_above import forget_what_stands_above
+from ingestion.extract.trades.named_days import begins_with_other_day
 from ingestion.extract.trades.no_trade import (
     has_valuation_title,
     is_of_terms,
@@ -42,16 +45,18 @@ from ingestion.extract.trades.no_trade import (
     tells_of_trade,
 )
 from ingestion.extract.trades.no_trade_words import LIKE_TRADE
-from ingestion.extract.trades.numbers import CURRENCIES
+from ingestion.extract.trades.numbers import CURRENCIES, DOLLARS
+from ingestion.extract.trades.paper_doubts import find_paper_doubts
 from ingestion.extract.trades.plain_letters import restore_letters
-from ingestion.extract.trades.row_side import says_not_done
-from ingestion.extract.trades.row_trades import list_unread_rows, read_row_trades
+from ingestion.extract.trades.row_side import SidePlace, find_row_side, says_not_done
+from ingestion.extract.trades.row_trades import read_row_trades
 from ingestion.extract.trades.rows import find_product_rows
 from ingestion.extract.trades.sections import Section, SectionKind, find_sections, list_lines_without_trades
 from ingestion.extract.trades.security import (
     find_account,
     find_account_name,
     find_reference,
+    has_several_accounts,
     list_isins,
     list_other_isins,
 )
@@ -59,10 +64,12 @@ from ingestion.extract.trades.side_and_dates import SHORT_DATE, find_direction
 from ingestion.extract.trades.taken_back import ReplacedNote, build_cancellation, find_replaced_note
 from ingestion.extract.trades.trade import SharedFacts, TradeReading, read_trade
 from ingestion.extract.trades.unfilled_orders import says_nothing_filled, tells_of_filled_order
+from ingestion.extract.trades.unread_rows import has_day, list_rows_below_heads, list_unread_rows
+from ingestion.extract.trades.whose_side import doubt_side
 from mailroom_common.parser import JSON
 
-TRADE_READER = "trade-rules/6"
-OCR_TRADE_READER = "ocr+trade-rules/6"
+TRADE_READER = "trade-rules/7"
+OCR_TRADE_READER = "ocr+trade-rules/7"
 
 _SEVERAL = 2  # trades that hold together by themselves
 _CERTAIN = 0.9
@@ -140,6 +147,8 @@ def _read_lines(page: Sequence[TextLine], lines: Sequence[ReadLine], *, is_cut: 
     if kind is None and has_valuation_title(page):
         kind = DocumentKind.ACTIVITY_STATEMENT
     readings = _read_trades(lines, shared, kind)
+    if begins_with_other_day(lines):
+        readings = [replace(reading, is_date_certain=False) for reading in readings]
     document_type = ACTIVITY_STATEMENT if kind is DocumentKind.ACTIVITY_STATEMENT else CONTRACT_NOTE
     if not is_cut and not _may_have_trades(page, lines, kind, readings):
         if kind is not DocumentKind.ACTIVITY_STATEMENT or (inside := _find_note_inside(lines, shared)) is None:
@@ -149,11 +158,16 @@ def _read_lines(page: Sequence[TextLine], lines: Sequence[ReadLine], *, is_cut: 
     is_open = may_be_dollar_of_other_country(page)
     isins = list_isins(lines)
     readings = [_name_dollar(_name_security(reading, isins), dollar, is_open=is_open) for reading in readings]
+    if len(readings) > 1 and has_several_accounts(lines):
+        readings = [replace(found, trade=replace(found.trade, account=None)) for found in readings]
     is_statement = document_type == ACTIVITY_STATEMENT
+    if not is_statement:
+        readings = [doubt_side(reading, lines) for reading in readings]
     replaced = find_replaced_note(lines) if _makes_trades(readings) else None
     if replaced is not None and not is_statement and len(readings) == 1:
         readings = _add_note_replaced(readings[0], lines, replaced)
     doubts = [
+        *find_paper_doubts(page, lines, readings, is_statement=is_statement),
         *(["corrected"] if replaced is not None else []),
         *_find_doubts(readings, lines, shared.columns, is_statement=is_statement),
         *(["lines"] if is_cut else []),
@@ -165,10 +179,12 @@ def _read_lines(page: Sequence[TextLine], lines: Sequence[ReadLine], *, is_cut: 
 def _read_trades(lines: Sequence[ReadLine], shared: SharedFacts, kind: DocumentKind | None) -> list[TradeReading]:
     """Of the parts that begin with a trade, of rows, or of the document as a whole."""
     sections = find_sections(lines)
+    blocks = _find_blocks(lines, kind)[:_MAX_TRADES]
     readings = [
         _doubt_taken_back(read_trade(block, shared), block[0], sections[block[0].index - lines[0].index])
-        for block in _find_blocks(lines, kind)[:_MAX_TRADES]
+        for block in blocks
     ]
+    readings = forget_what_stands_above(readings, blocks, lines)
     if sum(map(_is_solved, readings)) >= _SEVERAL:
         return readings
     if rows := read_row_trades(lines, shared, is_statement=kind is DocumentKind.ACTIVITY_STATEMENT):
@@ -259,6 +275,11 @@ def _begins_trade(line: ReadLine, kind: DocumentKind | None) -> bool:
     return kind is not DocumentKind.ACTIVITY_STATEMENT or bool(line.dates) or SHORT_DATE.match(line.text) is not None
 
 
+def _says_day_and_side(line: ReadLine) -> bool:
+    """A row that goes on in the lines below, perhaps."""
+    return has_day(line) and find_row_side(line).place is SidePlace.IN_COLUMN
+
+
 def _is_solved(reading: TradeReading) -> bool:
     return reading.is_product_proven or (
         reading.trade.quantity is not None and reading.trade.settled_amount is not None and reading.is_settlement_proven
@@ -294,17 +315,20 @@ def _may_have_trades(
         return (
             is_list
             or tells_of_trade(lines)
+            or _lists_priced_rows(lines)
             or (begins_any and (is_read or has_title(page, DocumentKind.CONTRACT_NOTE)))
         )
     if kind is DocumentKind.ACTIVITY_STATEMENT:
         may_trade = _list_lines_that_may_trade(lines)
-        begins_any = any(_begins_trade(line, kind) and not is_of_terms(line) for line in may_trade)
+        begins_any = any(
+            (_begins_trade(line, kind) or _says_day_and_side(line)) and not is_of_terms(line) for line in may_trade
+        )
         return begins_any or _lists_trades(page, may_trade, find_columns(lines))
     if kind is DocumentKind.CONTRACT_NOTE or begins_any or speaks_of_trade:
         return True
     if tells_of_trade(lines) or is_read_as_trade(lines, readings):
         return True
-    return not _says_what_it_is(page, texts)
+    return not _says_what_it_is(page, lines, texts)
 
 
 def _may_be_unfilled(lines: Sequence[ReadLine], readings: Sequence[TradeReading]) -> bool:
@@ -334,6 +358,7 @@ def _lists_trades(page: Sequence[TextLine], may_trade: Sequence[ReadLine], colum
     if any(may_book_trade(line) for line in may_trade):
         return True
     multiplied = {row.line.index for row in find_product_rows(may_trade)}
+    multiplied |= {row.index for row in list_rows_below_heads(may_trade)}
     dated = [line for line in may_trade if values.DATES.search(line.text)]
     rows = [line for line in dated if line.index in multiplied or line.index in columns.rows]
     days = {match[0] for row in rows for match in values.DATES.finditer(row.text)}
@@ -347,9 +372,21 @@ def _lists_trades(page: Sequence[TextLine], may_trade: Sequence[ReadLine], colum
     return any(not kind_words.NO_TRADE_WORD.search(row.text) for row in rows)
 
 
-def _says_what_it_is(page: Sequence[TextLine], texts: Sequence[str]) -> bool:
+def _lists_priced_rows(lines: Sequence[ReadLine]) -> bool:
+    """Of an account, in which something was bought or sold: what is held has a cost beside its value."""
+    rows = list_rows_below_heads(_list_lines_that_may_trade(lines))
+    is_of_holdings = names_costs_and_value(lines)
+    return not is_of_holdings and any(not kind_words.NO_TRADE_WORD.search(row.text) for row in rows)
+
+
+_NAMED_BY_CHANCE = frozenset({*BANK_KINDS, DocumentKind.OTHER})  # a list of trades may be called so too
+
+
+def _says_what_it_is(page: Sequence[TextLine], lines: Sequence[ReadLine], texts: Sequence[str]) -> bool:
     """Whether a document that speaks of no buy or sale is of a kind that has none."""
     if (kind := classify_lines(page)) is DocumentKind.UNKNOWN:
+        return False
+    if kind in _NAMED_BY_CHANCE and _lists_priced_rows(lines):
         return False
     if kind not in BANK_KINDS and not names_security(texts):
         return True
@@ -394,7 +431,7 @@ def _find_dollar(lines: Sequence[ReadLine]) -> str | None:
     return named.pop() if len(named) == 1 and not named & {"USD", "US$"} else None
 
 
-_DOLLARS = re.compile(r"\b(?:USD|AUD|CAD|NZD|HKD|SGD)\b|US\$")
+_DOLLARS = re.compile(rf"\b(?:{'|'.join(sorted(DOLLARS))})\b|US\$")
 
 
 def _find_doubts(
@@ -408,8 +445,8 @@ def _find_doubts(
     unread = [number for number in isins if number not in named and number not in others]
     if (unread and len(readings) < len(isins)) or len(readings) >= _MAX_TRADES:
         return ["trades"]
-    is_list = is_statement or len(readings) >= _SEVERAL
-    return ["trades"] if is_list and list_unread_rows(lines, columns, [reading.trade for reading in readings]) else []
+    trades = [reading.trade for reading in readings]
+    return ["trades"] if list_unread_rows(lines, columns, trades, is_statement=is_statement) else []
 
 
 def _find_shared_facts(lines: Sequence[ReadLine]) -> SharedFacts:
@@ -417,8 +454,9 @@ def _find_shared_facts(lines: Sequence[ReadLine]) -> SharedFacts:
         found.date for line in lines for found in line.dates if not labels.VALID_UNTIL.search(line.text, 0, found.start)
     }
     years = Counter(found.date.year for line in lines for found in line.dates)
+    of_trades = [line for line in lines if not names_currency_of_account(line.text)]
     return SharedFacts(
-        currency=_find_named_currency(lines) or values.determine_currency(line.text for line in lines),
+        currency=_find_named_currency(of_trades) or values.determine_currency(line.text for line in of_trades),
         account=find_account(lines),
         account_name=find_account_name(lines),
         year=years.most_common(1)[0][0] if years else None,

@@ -11,10 +11,12 @@ from decimal import Decimal
 
 from ingestion.extract import values
 
+# What brokers' pages name beside numbers, and prices in pence; more would make currencies of words and symbols.
 _CODES = (
     "EUR|USD|GBP|GBX|CHF|PLN|CAD|AUD|NZD|DKK|SEK|NOK|CZK|HUF|RON|BRL|JPY|HKD|SGD|CNY|INR|ZAR|MXN|TRY|ILS|KRW|THB|RUB"
 )
 CURRENCIES = frozenset(_CODES.split("|"))
+DOLLARS = frozenset({"USD", "AUD", "CAD", "NZD", "HKD", "SGD"})
 _MONEY = rf"(?:{_CODES}|US\$|C\$|CA\$|A\$|R\$|zł|Kč|kr\.?|[€$£])"
 _SYMBOLS = {
     "€": "EUR",
@@ -35,6 +37,7 @@ _TOKEN = re.compile(
     rf"(?P<number>\d{{1,3}}(?:['’]\d{{3}})+(?:\.\d{{1,12}})?|\d{{1,3}}(?:[{_BLANKS}]\d{{3}})+(?:,\d{{1,12}})?|\d(?:[\d.,]{{0,30}}\d)?)"
     rf"(?:,--|,-|\.-|\.–)?(?P<after>\s?[-−–](?=\s|$|[A-Z]{{3}}))?(?![\w/:’']|[.,]\d)?(?:\s{{0,3}}(?P<unit>{_MONEY})(?![\w]))?",
 )
+_DIGIT = re.compile(r"\d")
 _ENDS_WITH_AMOUNT = re.compile(rf"(?<!\w){_MONEY}\s?[-−–]?\d[\d.,'’]{{0,30}}\s*$")
 _ENDS_WITH_CURRENCY = re.compile(rf"\d\s?[-−–]?\s?{_MONEY}\s*$")
 _IN_PENCE = re.compile(r"p(?![^\W_])")
@@ -106,6 +109,8 @@ def _round_half(number: Number, value: Decimal) -> Decimal:
 
 def mask_codes(text: str) -> str:
     """The text with dates, times and numbers of other things blanked out, places kept."""
+    if _DIGIT.search(text) is None:
+        return text
     masked = _MASKED.sub(lambda match: " " * len(match[0]), text)
     return values.DATES.sub(lambda match: " " * len(match[0]), masked)
 
@@ -212,10 +217,7 @@ def _list_readings(written: str, decimal_mark: str | None) -> Iterator[Decimal]:
 def _list_dollars(match: re.Match[str]) -> set[str]:
     """The dollars that a number's currencies name, `$` alone none of them."""
     written = {match["before"], match["inner"], match["unit"]} - {"$", None}
-    return {currency for one in written if (currency := _name_currency(one)) in _DOLLARS}
-
-
-_DOLLARS = frozenset({"USD", "AUD", "CAD", "NZD", "HKD", "SGD"})
+    return {currency for one in written if (currency := _name_currency(one)) in DOLLARS}
 
 
 def _name_currency(written: str | None, dollar: str | None = None) -> str | None:

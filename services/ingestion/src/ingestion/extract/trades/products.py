@@ -129,6 +129,7 @@ def _multiply(
     candidates: Candidates, quantities: Sequence[Number], prices: Sequence[Number], score: int
 ) -> Iterator[Product]:
     rates = [rate for number in candidates.exchange_rates[:3] for rate in number.readings if rate > 0]
+    amounts = _list_amounts(candidates)
     for rank, quantity in enumerate(quantities):
         for number, price in enumerate(prices):
             if price is quantity:
@@ -137,7 +138,10 @@ def _multiply(
                 for value in price.readings:
                     if units and value:
                         factors = _Factors(quantity, units, price, value)
-                        yield from _match_gross(candidates, factors, rates, score - rank - number)
+                        yield from _match_gross(amounts, factors, rates, score - rank - number)
+
+
+_Amount = tuple[Number, bool, bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,11 +154,13 @@ class _Factors:
     value: Decimal
 
 
-def _match_gross(candidates: Candidates, factors: _Factors, rates: Sequence[Decimal], score: int) -> Iterator[Product]:
+def _match_gross(
+    amounts: Sequence[_Amount], factors: _Factors, rates: Sequence[Decimal], score: int
+) -> Iterator[Product]:
     for is_bond in _list_kinds_of_price(factors.quantity, factors.price):
         if not is_bond and factors.quantity.currency is not None and factors.price.currency is None:
             continue  # `1,565.99 GBP`: the price, and what it is multiplied by the quantity
-        yield from _match_amount(candidates, factors, rates, score, is_bond=is_bond)
+        yield from _match_amount(amounts, factors, rates, score, is_bond=is_bond)
 
 
 def _list_kinds_of_price(quantity: Number, price: Number) -> tuple[bool, ...]:
@@ -170,7 +176,7 @@ def _list_kinds_of_price(quantity: Number, price: Number) -> tuple[bool, ...]:
 
 
 def _match_amount(
-    candidates: Candidates, factors: _Factors, rates: Sequence[Decimal], score: int, *, is_bond: bool
+    amounts: Sequence[_Amount], factors: _Factors, rates: Sequence[Decimal], score: int, *, is_bond: bool
 ) -> Iterator[Product]:
     quantity, units, price, value = factors.quantity, factors.units, factors.price, factors.value
     amount = units * value / _HUNDRED if is_bond else units * value
@@ -178,19 +184,21 @@ def _match_amount(
     converted = (
         [(amount, False)] + [(amount / rate, True) for rate in rates] + [(amount * rate, True) for rate in rates]
     )
-    labelled = {id(number) for number in (*candidates.gross, *candidates.settled)}
+    # Nothing is paid that is less than a cent, and all that is small is near to it; rates are rounded.
+    wanted = [
+        (expected, is_foreign, slack + off, min(slack, TWO_CENTS + expected / 2000) + off)
+        for expected, is_foreign in converted
+        if expected >= _LEAST
+        for off in (expected / 1000 if is_foreign else Decimal(0),)
+    ]
     is_guess = is_bond and not price.is_percent and quantity.currency is None
-    for other in _list_once((*candidates.gross, *candidates.settled, *candidates.others[:MAX_NUMBERS])):
-        if other is quantity or other is price or other.is_percent:
+    for other, is_labelled, is_gross in amounts:
+        if other is quantity or other is price:
             continue
-        is_labelled = id(other) in labelled
-        for expected, is_foreign in converted:
-            allowed = slack if is_labelled else min(slack, TWO_CENTS + expected / 2000)
-            allowed += expected / 1000 if is_foreign else 0  # rates are rounded
-            if expected < _LEAST:
-                continue  # nothing is paid that is less than a cent, and all that is small is near to it
+        is_by_label = is_labelled and (is_gross or not is_guess)
+        for expected, is_foreign, allowed_by_label, allowed_elsewhere in wanted:
+            allowed = allowed_by_label if is_labelled else allowed_elsewhere
             for written in other.readings:
-                is_by_label = is_labelled and (other in candidates.gross or not is_guess)
                 if abs(written - expected) <= allowed and (is_by_label if is_guess else is_labelled or units != 1):
                     bonus = (4 if is_labelled else 1) - 3 * is_guess
                     exact = 1 if abs(written - expected) <= TWO_CENTS else 0
@@ -204,6 +212,16 @@ def _match_amount(
                         is_foreign,
                         score + bonus + exact - 2 * is_foreign - (other.currency is None) + other.is_money,
                     )
+
+
+def _list_amounts(candidates: Candidates) -> list[_Amount]:
+    """What two numbers may make: each amount, whether a label names it, and whether as the gross one."""
+    labelled = {id(number) for number in (*candidates.gross, *candidates.settled)}
+    return [
+        (number, id(number) in labelled, number in candidates.gross)
+        for number in _list_once((*candidates.gross, *candidates.settled, *candidates.others[:MAX_NUMBERS]))
+        if not number.is_percent
+    ]
 
 
 def _list_once(numbers: Sequence[Number]) -> Iterator[Number]:

@@ -1,20 +1,24 @@
 """A document whose trades are rows of a table, each with its day: a savings plan, a list of purchases."""
 
 import re
-from collections.abc import Collection, Container, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from decimal import Decimal
-from itertools import islice, product
-from typing import Any
+from itertools import islice
 
 from ingestion.domain.trade import Direction, Trade
 from ingestion.extract.trades.candidates import gather_candidates
-from ingestion.extract.trades.columns import Columns, RowAmounts, list_currency_cells, resolve_amounts
+from ingestion.extract.trades.columns import (
+    Columns,
+    RowAmounts,
+    goes_on_with_costs,
+    list_currency_cells,
+    resolve_amounts,
+)
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import ReadLine
 from ingestion.extract.trades.numbers import CURRENCIES, Number
 from ingestion.extract.trades.products import find_product
 from ingestion.extract.trades.row_days import find_row_days
-from ingestion.extract.trades.row_side import SidePlace, find_row_side
 from ingestion.extract.trades.rows import (
     ProductRow,
     are_trades,
@@ -29,14 +33,13 @@ from ingestion.extract.trades.rows import (
 from ingestion.extract.trades.section_words import find_currency
 from ingestion.extract.trades.sections import list_lines_without_trades
 from ingestion.extract.trades.security import ISIN, find_isin, list_isins
+from ingestion.extract.trades.settlement_tables import has_settlement_day
 from ingestion.extract.trades.side_and_dates import find_direction, is_cancellation
 from ingestion.extract.trades.symbols import is_symbol
 from ingestion.extract.trades.table_sides import TradeSide, find_sides
 from ingestion.extract.trades.trade import SharedFacts, TradeReading
 
-_MIN_NUMBERS = 2  # of a row that may be a trade
-_MAX_ROW = 200  # letters
-_MIN_HEADS = 3  # labels of a table's head
+_LINES_BELOW = 3
 _MAX_SECTION = 40  # rows between the head of a section and one of its own
 _SYMBOL = re.compile(r"([A-Z][A-Z0-9.]{0,5})\s")
 _ZERO = Decimal("0.00")
@@ -93,62 +96,11 @@ def _list_rows_by_columns(lines: Sequence[ReadLine], columns: Columns) -> Iterat
         yield from islice((row for row in found if row is not None), 1)
 
 
-def list_unread_rows(lines: Sequence[ReadLine], columns: Columns, trades: Sequence[Trade]) -> list[ReadLine]:
-    """The rows with a day that may be trades, by their side, by the head of their table or because they multiply, and
-    that none of the trades is."""
-    without_trades = list_lines_without_trades(lines)
-    marks = _list_marks(trades)
-    return [
-        line
-        for line in lines
-        if line.index not in without_trades
-        and line.dates
-        and len(line.text) <= _MAX_ROW
-        and _may_be_row(line, columns)
-        and not _has_mark(line, marks)
-    ]
-
-
-def _may_be_row(line: ReadLine, columns: Columns) -> bool:
-    plain = [number for number in line.numbers if not number.is_percent]
-    if len(plain) < _MIN_NUMBERS:
-        return False
-    has_side = find_row_side(line).place is SidePlace.IN_COLUMN
-    return has_side or line.index in columns.rows or bool(find_product_rows([line]))
-
-
-def _list_marks(trades: Sequence[Trade]) -> set[tuple[Any, Any]]:
-    """What the row of a trade has: its quantity and an amount or the price, or its day and an amount, since a trade may
-    go on in the lines below, and many trades of a day have one price."""
-    marks: set[tuple[Any, Any]] = set()
-    for trade in trades:
-        amounts = {trade.gross_amount, trade.settled_amount}
-        marks |= {(trade.quantity, amount) for amount in (*amounts, trade.price)}
-        marks |= {(trade.trade_date, amount) for amount in amounts}
-    return marks
-
-
-def _has_mark(line: ReadLine, marks: Container[tuple[Any, Any]]) -> bool:
-    printed = {value for number in line.numbers for value in number.readings}
-    days = {found.date for found in line.dates}
-    return any(mark in marks for mark in product((*printed, *days), printed))
-
-
 def _drop_settlements(rows: Sequence[ProductRow], lines: Sequence[ReadLine]) -> list[ProductRow]:
     """The rows without those that say another one again, with the day on which it is settled."""
-    settled = [row for row in rows if _has_settlement_day(row, lines)]
+    settled = [row for row in rows if has_settlement_day(row.line, lines)]
     traded = {(row.quantity, row.price, row.amount) for row in rows if row not in settled}
     return [row for row in rows if row not in settled or (row.quantity, row.price, row.amount) not in traded]
-
-
-def _has_settlement_day(row: ProductRow, lines: Sequence[ReadLine]) -> bool:
-    """Whether the nearest head above with a date says that it is the one of the settlement."""
-    position = row.line.index - lines[0].index
-    for line in reversed(lines[max(0, position - _MAX_SECTION) : position]):
-        named = {place.label for place in line.labels}
-        if len(named) >= _MIN_HEADS and not line.numbers and named & {Label.TRADE_DATE, Label.SETTLEMENT_DATE}:
-            return Label.TRADE_DATE not in named
-    return False
 
 
 def _read_row(
@@ -162,6 +114,10 @@ def _read_row(
 ) -> TradeReading:
     """`isin` is the one of the document, where it names one only."""
     amounts, is_settlement_proven = _find_amounts(row, shared, side.direction, has_costs=has_costs)
+    below = lines[row.line.index - lines[0].index + 1 :][:_LINES_BELOW]
+    is_settlement_proven &= bool(amounts.fees or amounts.taxes) or not goes_on_with_costs(
+        row.line, below, amounts.gross
+    )
     own, other = row.amount_number.currency, amounts.settled_number.currency
     foreign = own if own is not None and other is not None and own != other else None
     days = find_row_days(row.line)
@@ -191,7 +147,7 @@ def _read_row(
         is_settlement_proven=is_settlement_proven,
         is_date_certain=days.are_alone
         and (names_day or days.settled is not None)
-        and not _has_settlement_day(row, lines)
+        and not has_settlement_day(row.line, lines)
         and row.line.index not in shared.columns.with_other_days,
         is_direction_certain=side.is_certain,
     )

@@ -20,6 +20,8 @@ _MAX_LETTERS = 200  # of a row
 _MAX_NUMBERS = 7  # of a row that are looked at
 _MAX_ROWS = 120
 _MIN_GROUP = 2
+_MAX_COST = 8  # of the amount, the part of it that a trade may have cost
+_SMALL_COST = Decimal(60)  # whatever the amount
 _WORDS = re.compile(r"[^\W\d_]{2,40}")
 
 Pattern = tuple[int, int, int]  # the places of quantity, price and amount among the numbers of a row
@@ -167,14 +169,18 @@ def drop_total(rows: Sequence[ProductRow]) -> list[ProductRow]:
 
 
 def explain_by_row(numbers: Sequence[Number], gross: Decimal, sign: int) -> tuple[Number, Decimal] | None:
-    """The amount that was settled and what it cost, where the row goes on behind the gross amount with both."""
+    """The amount that was settled and what it cost, where the row goes on behind the gross amount with both.
+
+    What is a large part of the amount is no cost: what was sold had been bought for it, and the rest is the gain.
+    """
     starts = [number + 1 for number, found in enumerate(numbers) if found.value == gross]
     # Where the gross amount is not printed, anywhere in one row.
     for start in starts or [0]:
         last = start + 6 if starts else len(numbers)
         for cost, settled in pairwise(numbers[start:last]):
             is_row = bool(starts) or cost.line == settled.line
-            if cost.value and is_row and abs(gross + sign * cost.value - settled.value) < _CENT:
+            is_small = cost.value <= max(gross / _MAX_COST, _SMALL_COST)
+            if cost.value and is_small and is_row and abs(gross + sign * cost.value - settled.value) < _CENT:
                 return settled, cost.value
     return None
 

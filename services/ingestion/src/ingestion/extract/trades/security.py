@@ -10,6 +10,7 @@ from ingestion.extract.trades import labels
 from ingestion.extract.trades.grouped_numbers import read_grouped_number
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import LabelPlace, ReadLine, get_text_behind, list_places, list_words_behind
+from ingestion.extract.trades.no_names import is_of_account
 
 # Its number has a digit besides the one that checks it: `ADRESSZEILE5` is none, though that digit is right.
 ISIN = re.compile(r"\b([A-Z]{2}(?=[A-Z]{0,9}\d[A-Z0-9]{0,8}\d\b)[A-Z0-9]{9}\d)\b")
@@ -143,7 +144,7 @@ _AT_END = re.compile(r"[^\W\d_]{2}.{0,80}\s((?=[A-Z0-9]*\d)[A-Z0-9]{6})\s*$")
 _PAIR = re.compile(r"\b[A-Z]{2}[A-Z0-9]{9}\d\s?/\s?((?=[A-Z]*\d)[A-Z0-9]{6})(?!\w)")
 
 
-_REFERENCE = re.compile(r"(?:[A-Z]{1,3}\s)?(?=[\w./-]*\d)(?:[\w./-]{3,40}|\d\d(?= \d))")
+_REFERENCE = re.compile(r"(?:[A-Z]{1,3}\s)?(?=[\w./-]{0,39}\d)(?:[\w./-]{3,40}|\d\d(?= \d))")
 # `Y 1044.8810.2100`, `YP/ 0099214`: letters of the bank in front of it.
 _ACCOUNT = re.compile(r"(?:(?!NR|NO|ID|N )[A-Z]{1,2}/? )?(?=[\w./-]{0,39}\d)[\w./-]{2,40}")
 _BEFORE_NUMBER = re.compile(r"[ \t:#.()]*(?:n(?:\.?[°º]|\.?o|r|um|\.)\.?:?[ \t]+)?", re.IGNORECASE)
@@ -176,13 +177,32 @@ def _find_reference_behind(lines: Sequence[ReadLine]) -> str | None:
     }
     weak: str | None = None
     for line, place in list_places(lines, Label.REFERENCE):
-        if (reference := _read_number_behind(line, place, _REFERENCE)) is None:
+        if not _is_own_label(line, place) or (reference := _read_number_behind(line, place, _REFERENCE)) is None:
             continue
         if _OF_BUSINESS.match(line.text, place.start) is None:
             return reference
         if re.sub(r"\W", "", reference) not in customers:
             weak = weak or reference
     return weak
+
+
+def _is_own_label(line: ReadLine, place: LabelPlace) -> bool:
+    """Whether a label that says no more than that it is a number stands for one: not behind other words, as in
+    `FCA reference` or `Cours de référence`, nor within a sentence."""
+    if _BARE.fullmatch(line.text, place.start, place.end) is None:
+        return True
+    front = line.text[: place.start].rpartition("\t")[2]
+    return _WHOSE.fullmatch(front) is not None
+
+
+_BARE = re.compile(
+    r"(?:reference(?:\s+(?:no\.?|number))?|r[ée]f[ée]rence|num[ée]ro|n[úu]mero|referencia|riferimento|refer[êe]ncia|kenmerk)\s*(?:de|da|do|d['’])?\s*",
+    re.IGNORECASE,
+)
+_WHOSE = re.compile(
+    r"\W*(?:(?:our|your|the|order|trade|deal|transaction|contract|note|notre|votre|la|su|nuestra|vostro|nostro|ns\.?|vs\.?|vossa|nossa|a|ons|uw)\W+)*",
+    re.IGNORECASE,
+)
 
 
 def _find_reference_in_row(lines: Sequence[ReadLine]) -> str | None:
@@ -222,9 +242,33 @@ def find_account(lines: Sequence[ReadLine]) -> str | None:
     `4471 0029 18` and the next one `4471002918`."""
     for line, place in list_places(lines, Label.ACCOUNT):
         number = _read_number_behind(line, place, _ACCOUNT)
-        if number is not None and len(number) >= _MIN_ACCOUNT:
+        if number is not None and len(number) >= _MIN_ACCOUNT and not _is_of_payment(lines, line, place):
             return number.replace(" ", "")
     return None
+
+
+def has_several_accounts(lines: Sequence[ReadLine]) -> bool:
+    """Whether one label names several accounts: which of several trades is of which, nothing says."""
+    found: dict[str, set[str]] = {}
+    for line, place in list_places(lines, Label.ACCOUNT):
+        if (number := _read_number_behind(line, place, _ACCOUNT)) is not None and len(number) >= _MIN_ACCOUNT:
+            found.setdefault(line.text[place.start : place.end].lower(), set()).add(number.replace(" ", ""))
+    return any(len(numbers) > 1 for numbers in found.values())
+
+
+def _is_of_payment(lines: Sequence[ReadLine], line: ReadLine, place: LabelPlace) -> bool:
+    """Whether it is the account at a bank that money is paid from or to: the words for that stand in front of it, or a
+    field of the bank directly above."""
+    position = line.index - lines[0].index
+    above = lines[position - 1].text if position else ""
+    return _OF_PAYMENT.search(line.text, 0, place.start) is not None or _FIELD_OF_BANK.match(above) is not None
+
+
+_OF_PAYMENT = re.compile(
+    r"\b(?:sort\s+code|routing|pay(?:able)?\s+to|paid\s+(?:from|to)|nominated|bank(?:leitzahl)?|blz|bic|swift)\b",
+    re.IGNORECASE,
+)
+_FIELD_OF_BANK = re.compile(r"\W*(?:sort\s+code|routing(?:\s+number)?|bankleitzahl|blz|bic|swift)\b", re.IGNORECASE)
 
 
 def _read_number_behind(line: ReadLine, place: LabelPlace, pattern: re.Pattern[str]) -> str | None:
@@ -243,4 +287,10 @@ _MIN_ACCOUNT = 3
 
 
 def find_account_name(lines: Sequence[ReadLine]) -> str | None:
-    return find_words(lines, Label.ACCOUNT_NAME, re.compile(r"[^\W\d_][\w .,'’&-]{2,60}"))
+    """Whose account it is: no word for one, and not what the label goes on with, `Kontoinhaber des Empfängers`."""
+    name = find_words(lines, Label.ACCOUNT_NAME, _HOLDER)
+    return None if name is None or is_of_account(name) or _GOES_ON.match(name) is not None else name
+
+
+_HOLDER = re.compile(r"[^\W\d_][\w .,'’&-]{2,60}")
+_GOES_ON = re.compile(r"(?:des|du|del|dell|della|do|of|the)\b")

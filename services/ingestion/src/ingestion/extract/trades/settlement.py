@@ -8,6 +8,7 @@ from ingestion.domain.trade import Direction
 from ingestion.extract.trades.candidates import MAX_NUMBERS, Candidates
 from ingestion.extract.trades.cost_sums import NO_COSTS, TWO_CENTS, CostSums, explain_costs
 from ingestion.extract.trades.numbers import Number
+from ingestion.extract.trades.onward_amounts import has_costs_behind, may_go_on
 from ingestion.extract.trades.rows import explain_by_row
 
 _EXACT = Decimal("0.01")  # `959.31375` is the amount before it was rounded, and none of its own
@@ -45,7 +46,9 @@ def find_settlement(
     named = tuple(number for number in money if number.value) or money
     if (found := _find_proven(candidates, named, gross, currency, direction)) is not None:
         onward = (*named, *_list_beside_rates(candidates))
-        return _doubt_two_currencies(_convert_onward(found, onward, candidates.exchange_rates), named)
+        found = _convert_onward(found, onward, candidates.exchange_rates)
+        found = _doubt_onward(_doubt_two_currencies(found, named), candidates)
+        return _doubt_what_is_left_out(found, candidates, direction)
     if (
         direction is Direction.SELL
         and (found := _find_sale_with_interest(candidates, named, gross, currency)) is not None
@@ -127,6 +130,40 @@ def _doubt_two_currencies(found: Settlement, named: Sequence[Number]) -> Settlem
     if found.is_converted or found.amount is None or len(list_currencies((*named, found.amount))) < _TWO:
         return found
     return replace(found, is_proven=False)
+
+
+def _doubt_onward(found: Settlement, candidates: Candidates) -> Settlement:
+    """Where the account may have paid another amount than the one that was found."""
+    if found.amount is None or not found.is_proven:
+        return found
+    if found.is_converted:
+        is_doubtful = has_costs_behind(candidates, found.amount)
+    else:
+        is_doubtful = may_go_on(candidates, found.amount, found.value)
+    return replace(found, is_proven=False) if is_doubtful else found
+
+
+def _doubt_what_is_left_out(found: Settlement, candidates: Candidates, direction: Direction | None) -> Settlement:
+    """Where a tax of a sale stands below what was settled, and what it leaves of that too: it was not yet paid so. And
+    where the fees are a large part of the amount: what had once been paid for it is called a cost as well."""
+    if found.amount is None or not found.is_proven or found.is_converted:
+        return found
+    line = found.amount.line
+    below = {number.value for number in candidates.others[:MAX_NUMBERS] if number.line > line and number.is_money}
+    is_before_tax = (
+        direction is Direction.SELL
+        and not found.taxes
+        and any(
+            tax.value and tax.line > line and found.value - tax.value in below
+            for tax in (*candidates.taxes, *candidates.unnamed_taxes)
+        )
+    )
+    is_large = found.gross is not None and (found.fees or Decimal(0)) > max(found.gross / _LARGE_FEES, _SMALL_FEES)
+    return replace(found, is_proven=False) if is_before_tax or is_large else found
+
+
+_LARGE_FEES = 4  # of the gross amount, the part of it that is more than a trade costs
+_SMALL_FEES = Decimal(60)  # whatever the amount
 
 
 def list_currencies(named: Sequence[Number]) -> set[str | None]:

@@ -10,7 +10,9 @@ from ingestion.extract import kind_words, values
 from ingestion.extract.trades import labels
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import LabelPlace, ReadLine, is_long_sentence, list_dates_at, list_places
+from ingestion.extract.trades.named_days import drop_days_of_others, list_settlement_dates, names_other_side
 from ingestion.extract.trades.settlement import Settlement
+from ingestion.extract.trades.void_words import is_term_of_cancellation
 
 _MAX_PROSE = 140  # letters of a line that may say which way a trade goes
 _MAX_HEADING = 40  # letters
@@ -21,6 +23,7 @@ _EITHER_SIDE = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_SETTLEMENT = timedelta(days=40)
+_LATEST_SETTLEMENT = timedelta(days=92)
 _USUAL_SETTLEMENT = timedelta(days=10)
 _TRADED_AND_SETTLED = 2
 _USUAL_DAYS = 2  # on which exchanges are open, between a trade and its settlement
@@ -32,7 +35,7 @@ _LINES_TO_TIME = 2
 def find_direction(lines: Sequence[ReadLine]) -> tuple[Direction | None, bool]:
     weights = {Direction.BUY: 0, Direction.SELL: 0}
     for line in lines:
-        if is_long_sentence(line):
+        if is_long_sentence(line) or labels.DIRECTION.search(line.text) is None:
             continue
         has_label = any(place.label is Label.DIRECTION for place in line.labels)
         is_title = kind_words.CONTRACT_NOTE_TITLE.search(line.text) is not None
@@ -66,7 +69,8 @@ def infer_direction(lines: Sequence[ReadLine], settlement: Settlement | None) ->
 
 def find_trade_date(lines: Sequence[ReadLine], year: int | None) -> tuple[date | None, bool]:
     """The date, and whether the note calls it the trade's."""
-    found, is_certain = _find_trade_date(lines, year)
+    direction = find_direction(lines)[0] if names_other_side(lines) else None
+    found, is_certain = _find_trade_date(drop_days_of_others(lines, direction), year)
     return found, is_certain and not _may_be_unread_date(lines, found)
 
 
@@ -117,12 +121,21 @@ def _find_trade_date(lines: Sequence[ReadLine], year: int | None) -> tuple[date 
             found = first.date if first.start <= 3 else near.date
             is_priced_before = any(found - _USUAL_SETTLEMENT <= day < found for day in _list_pricing_days(lines))
             is_of_order = _ORDERED.search(line.text) is not None and _ORDER_GIVEN.search(line.text) is not None
-            is_trade = not is_priced_before and not is_of_order
+            is_trade = not is_priced_before and not is_of_order and not _is_before_first(line)
             return found, (first.start <= 3 or bool(is_beside)) and is_trade
         if (written := SHORT_DATE.match(line.text)) and year is not None:
             return _build_date(year, int(written[2]), int(written[1])), True
     in_row = _find_date_of_quantity(lines)
     return (in_row, True) if in_row is not None else _choose_other_date(lines)
+
+
+def _is_before_first(line: ReadLine) -> bool:
+    """Whether a row begins with two days of which the second is the earlier: the first is not the trade's."""
+    if len(line.dates) < _TRADED_AND_SETTLED:
+        return False
+    first, second = line.dates[:_TRADED_AND_SETTLED]
+    is_head = re.search(r"[^\W\d]", line.text[: second.start]) is None
+    return is_head and second.date < first.date
 
 
 def _find_said_day(lines: Sequence[ReadLine]) -> date | None:
@@ -163,9 +176,11 @@ _ORDER_GIVEN = re.compile(
 
 
 def _may_settle(traded_on: date, settled_on: date) -> bool:
-    """Not before, nor on the same day of another month: then day and month are read the wrong way round."""
+    """Not before, nor on the same day of another month: then day and month are read the wrong way round. Nor years
+    later: then the day is that of another trade."""
     is_other_month = traded_on.day == settled_on.day and traded_on != settled_on
-    return traded_on <= settled_on and not (is_other_month and settled_on.day <= _MONTHS)
+    is_within = traded_on <= settled_on <= traded_on + _LATEST_SETTLEMENT
+    return is_within and not (is_other_month and settled_on.day <= _MONTHS)
 
 
 def _is_time_of_table(line: ReadLine, place: LabelPlace) -> bool:
@@ -305,11 +320,6 @@ def _build_date(year: int, month: int, day: int) -> date | None:
         return None
 
 
-def list_settlement_dates(lines: Sequence[ReadLine]) -> Iterator[date]:
-    for line, place in list_places(lines, Label.SETTLEMENT_DATE):
-        yield from list_dates_at(lines, line, place)[:1]
-
-
 def find_settlement_date(lines: Sequence[ReadLine], trade_date: date | None) -> date | None:
     for found in list_settlement_dates(lines):
         if trade_date is None or trade_date <= found <= trade_date + _LONGEST_SETTLEMENT:
@@ -356,6 +366,9 @@ def _build_time(match: re.Match[str]) -> str:
 
 def is_cancellation(lines: Sequence[ReadLine]) -> bool:
     return any(
-        len(line.text) <= 80 and labels.CANCELLATION.search(line.text) and not labels.FAILED_ORDER.search(line.text)
+        len(line.text) <= 80
+        and labels.CANCELLATION.search(line.text)
+        and not labels.FAILED_ORDER.search(line.text)
+        and not is_term_of_cancellation(line.text)
         for line in lines
     )

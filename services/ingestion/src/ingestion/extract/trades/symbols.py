@@ -100,12 +100,17 @@ def _find_behind(places: Sequence[tuple[ReadLine, LabelPlace]]) -> str | None:
     for line, place in places:
         if line.text[place.end : place.end + 1] == ")":
             continue  # `Name (symbol)`: there it stands as well
+        if _OF_OTHER.search(line.text, 0, place.start) is not None:
+            continue  # `Market symbol`, `Client symbol`
         words = list_words_behind(line, place)
         if (symbol := _read_behind(words)) is not None:
             return symbol
         if (match := _DIGITS_BEHIND.match(words)) is not None and _is_code(line, place):
             return match[0]
     return None
+
+
+_OF_OTHER = re.compile(r"\b(?:market|exchange|venue|client|customer|account|currency|broker)\s$", re.IGNORECASE)
 
 
 def _read_behind(words: str) -> str | None:

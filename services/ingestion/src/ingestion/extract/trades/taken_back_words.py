@@ -45,7 +45,9 @@ THE = (
     r"|hiermit|hereby|damit|wir|we)\b['’]?\s{0,2}|[ld]['’])"
 )
 DATED = r"(?:vom|dated|of|from|du|del|van|de|da|do|dd\.?|d\.d\.|af|fra|av|fr[åa]n|den|z\s+dnia|z)\s+(?:the\s+|l['’])?\d"
-DIGITS = r"(?P<number>(?:[A-Z]{1,3}\s)?(?=[\w./-]*\d[\w./-]*\d)(?!\d{1,2}[./]\d{1,2}[./])[A-Z0-9][\w./-]{3,39})"
+DIGITS = (
+    r"(?P<number>(?:[A-Z]{1,3}\s)?(?=[\w./-]{0,39}\d[\w./-]{0,39}\d)(?!\d{1,2}[./]\d{1,2}[./])[A-Z0-9][\w./-]{3,39})"
+)
 NUMBER_WORD = r"(?:mit\s+der\s+|with\s+)?(?:nummer|number|num[ée]ro|n[úu]mero|numero|nummer|numer|nr|no|n|č)"
 _GAP = r"(?:[^.:;]|\.(?=\d))"  # a date is no end of a sentence
 

@@ -9,12 +9,19 @@ from decimal import Decimal
 
 from ingestion.domain.trade import Direction, Trade
 from ingestion.extract.trades.candidates import Candidates, add_unnamed_costs, gather_candidates, has_mixed_costs
-from ingestion.extract.trades.columns import Columns, RowAmounts, list_currency_cells, resolve_amounts
+from ingestion.extract.trades.columns import (
+    Columns,
+    RowAmounts,
+    goes_on_with_costs,
+    list_currency_cells,
+    resolve_amounts,
+)
 from ingestion.extract.trades.converted_currency import find_converted_currency, find_head_currency
 from ingestion.extract.trades.currency_doubts import contradicts_currency
 from ingestion.extract.trades.lines import ReadLine
 from ingestion.extract.trades.names import find_name
 from ingestion.extract.trades.numbers import Number
+from ingestion.extract.trades.onward_amounts import names_other_currency
 from ingestion.extract.trades.products import PENNY, Product, build_product, find_product
 from ingestion.extract.trades.rows import ProductRow, drop_total, find_product_rows
 from ingestion.extract.trades.security import find_isin, find_reference, find_wkn, list_isins
@@ -91,6 +98,8 @@ def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
     if (row := _find_row_amounts(lines[0], shared, direction)) is not None:
         product, has_unexplained_rows, gross = _build_labelled_product(row), False, row.gross
         settlement = _build_settlement(row)
+        if not row.fees and not row.taxes and goes_on_with_costs(lines[0], lines[1:], row.gross):
+            settlement = replace(settlement, fees=None, taxes=None, is_proven=False)
     elif settlement is not None and lines[0].index in shared.columns.with_costs and not _has_named_costs(settlement):
         settlement = replace(settlement, fees=None, taxes=None, is_proven=False)
     if direction is None:
@@ -132,6 +141,8 @@ def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
     trade = replace(trade, currency=_check_currency(trade, lines, product, row, shared))
     settled = settlement.amount if settlement is not None else None
     is_proven = is_proven and not contradicts_currency(lines, trade, product, settled, shared.columns)
+    is_row = product is not None and product.price.line == lines[0].index
+    is_proven = is_proven and not (is_row and names_other_currency(lines, trade))
     return TradeReading(trade, is_product_proven, is_proven, is_date_certain, is_direction_certain)
 
 

@@ -40,6 +40,8 @@ ON_ONE_DAY = (
         ("Printed on February 10, 2026", "2026-02-09"),
         ("Printed on 02/13/2026", "2026-02-09"),
         ("Printed on 13/09/2026", "2026-09-02"),
+        ("Dates: DD/MM/YYYY", "2026-09-02"),
+        ("Dates: mm/dd/yyyy", "2026-02-09"),
         ("Traded on Monday 02/09/2026", "2026-02-09"),
         ("Traded on Wed, 02/09/2026", "2026-09-02"),
         ("", None),

@@ -42,6 +42,12 @@ def test_what_a_cost_was_computed_from_is_no_label_of_its_amount() -> None:
     assert [str(number.value) for number in found.fees] == ["57.32"]
 
 
+def test_a_tax_on_a_fee_is_no_fee() -> None:
+    found = gather_candidates(given("Comissão 12,14 EUR", "Imposto do selo (4 % s/ comissão) -0,43"))
+    assert [str(number.value) for number in found.fees] == ["12.14"]
+    assert [str(abs(number.value)) for number in found.taxes] == ["0.43"]
+
+
 def test_of_which_kind_a_cost_is_is_no_label_of_its_amount() -> None:
     found = gather_candidates(given("Rateo interessi lordo 99,94 EUR", "Imposta sostitutiva su rateo -12,49 EUR"))
     assert [str(number.value) for number in found.interests] == ["99.94"]

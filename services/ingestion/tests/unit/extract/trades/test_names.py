@@ -130,3 +130,42 @@ def test_many_heads_in_a_cell_are_told_from_a_name_at_once() -> None:
 def test_a_label_of_many_words_for_a_place_is_looked_at_in_a_moment() -> None:
     """A word that is one of a head, and two of them together, would be tried in each way: minutes."""
     assert read_only(NAMELESS.format(f"Security: {'Place de ' * 40}x"))["settled_amount"] == "209.95"
+
+
+WITH_ACCOUNT = """
+Contract note
+You have PURCHASED
+{line}
+ISIN: DE0008404005
+Execution date/time: 15 Jan 2026 08:13:35
+Number of units: 10
+Price: €20.50
+Consideration: €205.00
+Total amount payable: €205.00
+"""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("Designation: A/C MR1  Joint holder: Mr P Finch", "Designation: <Pension A/C>", "Security: Held in nominee"),
+        *("Account designation: Junior ISA", "Investment name: Self-Invested Personal Pension (SIPP)"),
+        *("Wertpapier: Gemeinschaftskonto Muster", "Titre : compte joint", "Valor: cuenta de valores"),
+        *("Titolo: conto deposito", "Fonds: effectenrekening Jansen", "Título: conta conjunta"),
+        *("Papier wartościowy: rachunek IKE", "Cenný papír: účet klienta", "Værdipapir: Aktiesparekonto"),
+        *("Instrument: Depot 4471", "Värdepapper: Investeringssparkonto"),
+    ],
+)
+def test_an_account_is_no_name_of_a_security(line: str) -> None:
+    assert read_only(WITH_ACCOUNT.format(line=line))["security_name"] is None
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("Alpine Pension Growth Fund", "Nordic Pension Index ETF", "Home Depot Inc", "HOME DEPOT", "Isabella Mining"),
+        *("Contour Brands", "Deutsche Konto SE", "Pension Insurance Corporation plc", "Siemens Inhaberaktien"),
+    ],
+)
+def test_a_security_that_is_called_like_an_account_keeps_its_name(name: str) -> None:
+    assert read_only(WITH_ACCOUNT.format(line=f"Investment name: {name}"))["security_name"] == name

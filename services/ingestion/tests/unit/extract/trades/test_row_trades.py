@@ -332,3 +332,55 @@ Emerging Markets USD
 03.09.2026  SAP SE  DE0007164600  10  105,00  1.050,00
 """
     assert {found.trade.currency for found in read(text).trades} == {"EUR"}
+
+
+GAINS = """
+Transaction statement
+Trade date  Side  Security  ISIN  Quantity  Price (GBP)  {heads}
+17/11/2026  Sell  Tesco PLC  GB00BLGZ9862  500  4.5000  2,250.00  2,000.00  250.00
+"""
+
+
+@pytest.mark.parametrize("heads", ["Proceeds (GBP)  Cost (GBP)  Gain (GBP)", "Amount  Cost Basis  Realized Gain"])
+def test_what_was_once_paid_for_what_is_sold_is_no_cost_of_the_sale(heads: str) -> None:
+    reading = read(GAINS.format(heads=heads))
+    assert reading.confidence < 0.9 or reading.trades[0].trade.settled_amount == Decimal("2250.00")
+    assert reading.trades[0].trade.settled_amount != Decimal("250.00")
+
+
+COSTS_BELOW = """
+Transaction statement
+Trade date  Side  Security  ISIN  Quantity  Price (GBP)  Amount (GBP)
+03/11/2026  Buy  Vodafone Group  GB00BH4HKS39  1,000  0.7200  720.00
+{first}
+13/11/2026  Sell  BP PLC  GB0007980591  200  4.1000  820.00
+"""
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        "Commission  9.95",
+        "Commission 9.95   Net 729.95",
+        "Stamp duty  3.60",
+        "Our charge 9.95, government 3.60, you owe 733.55",
+    ],
+)
+def test_costs_in_the_line_below_a_row_leave_it_uncertain_what_was_settled(first: str) -> None:
+    assert read(COSTS_BELOW.format(first=first)).confidence < 0.9
+    assert read(COSTS_BELOW.format(first="Commission  0.00")).confidence >= 0.9
+
+
+TWO_ACCOUNTS = """
+Transaction statement
+Account number: 40218833
+Trade date  Side  Security  ISIN  Quantity  Price (GBP)  Amount (GBP)
+03/11/2026  Buy  Vodafone Group  GB00BH4HKS39  1,000  0.7200  720.00
+Account number: {second}
+13/11/2026  Sell  BP PLC  GB0007980591  200  4.1000  820.00
+"""
+
+
+def test_of_two_accounts_none_is_that_of_all_trades() -> None:
+    assert [found.trade.account for found in read(TWO_ACCOUNTS.format(second="40218999")).trades] == [None, None]
+    assert {found.trade.account for found in read(TWO_ACCOUNTS.format(second="40218833")).trades} == {"40218833"}

@@ -281,3 +281,47 @@ def test_a_swiss_number_of_six_digits_is_none_of_germany_where_another_number_is
 ) -> None:
     text = GERMAN.replace("ALLIANZ SE NA O.N. 840400 DE0008404005", f"Valorennummer {number}\n{isin}")
     assert read_only(text.replace("Bezeichnung WKN ISIN\n", ""))["wkn"] == wkn
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Authorised and regulated by the Financial Conduct Authority, reference 114097.",
+        "Firm Reference Number 114097.",
+        "Tax reference: 1234567890",
+        "Cours de référence : 172,00 EUR",
+        "Immatriculée à l'ORIAS sous le numéro 07 008 441.",
+        "Iscritta all'Albo delle banche al numero 5034.",
+        "Entidad inscrita en el registro de la CNMV con el número 182.",
+        "Registada na CMVM com o número 131.",
+    ],
+)
+def test_a_number_of_something_else_is_no_reference(line: str) -> None:
+    assert read_only(f"{ENGLISH}{line}\n")["reference"] is None
+
+
+@pytest.mark.parametrize("label", ["Reference:", "Our reference:", "Référence :", "Numero", "Referencia:", "Kenmerk"])
+def test_a_label_that_stands_alone_or_says_whose_it_is_has_the_reference_behind_it(label: str) -> None:
+    assert read_only(f"{ENGLISH}{label} 88120\n")["reference"] == "88120"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "Please pay to: Harcourt client money account, sort code 20-44-11, account number 55118822.",
+        "Sort code: 20-44-11\nAccount number: 55118822",
+        "Paid from your nominated bank account number 11884422",
+    ],
+)
+def test_an_account_that_money_is_paid_to_is_not_the_one_of_the_securities(lines: str) -> None:
+    assert read_only(f"{ENGLISH}{lines}\n")["account"] is None
+
+
+@pytest.mark.parametrize("name", ["Cash account", "ISA 2026/27", "des Empfängers: Brokerhaus Nord", "Wertpapierkonto"])
+def test_a_kind_of_account_is_nobody_s_name(name: str) -> None:
+    assert read_only(f"{ENGLISH}Kontoinhaber {name}\n")["account_name"] is None
+
+
+@pytest.mark.parametrize("name", ["Anna Finch", "Desmond Doe", "Konto Consulting plc", "de Vries"])
+def test_a_holder_keeps_the_name(name: str) -> None:
+    assert read_only(f"{ENGLISH}Account holder: {name}\n")["account_name"] == name

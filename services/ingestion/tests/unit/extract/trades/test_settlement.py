@@ -332,3 +332,149 @@ def test_below_a_conversion_the_account_pays_in_its_own_currency(line: str) -> N
     trade = found.trades[0].trade.to_json()
     assert (trade["settled_amount"], trade["currency"], trade["foreign_currency"]) == ("167.96", "EUR", "USD")
     assert found.confidence >= 0.9
+
+
+CONVERTED = """
+Contract note
+You have sold
+Investment name: Allianz SE
+ISIN: DE0008404005
+Trade date: 15 Jan 2026
+Settlement date: 19 Jan 2026
+Number of units: 10
+Price: USD 228.00
+Consideration: USD 2,280.00
+Commission: USD 10.00
+Net amount: USD 2,270.00
+"""
+
+
+@pytest.mark.parametrize(
+    "behind",
+    [
+        "Exchange rate  1.2500\nGBP equivalent  GBP 1,816.00",
+        "GBP equivalent at 1.2500  GBP 1,816.00",
+        "Rate of exchange  1.2500\nSterling equivalent  £1,816.00",
+        "We have credited GBP 1,816.00 to your account at a rate of 1.2500.",
+        "Exchange rate USD/GBP  0.8000\nCredited to your account  GBP 1,816.00",
+        "Devisenkurs  1,2500\nGegenwert in GBP  1.816,00 GBP",
+        "Indicative GBP value at 1.2500  GBP 1,816.00",
+        "Exchange rate  1.2500\nNet amount  GBP 1,816.00\nUK dealing fee  GBP 5.00\nCredited  GBP 1,811.00",
+    ],
+)
+def test_an_amount_that_a_rate_makes_of_what_was_settled_is_perhaps_what_the_account_paid(behind: str) -> None:
+    assert read(CONVERTED).confidence >= 0.9
+    assert read(f"{CONVERTED}{behind}").confidence < 0.9
+
+
+@pytest.mark.parametrize(
+    "behind",
+    [
+        "Exchange rate  1.2500\nNet amount  GBP 1,816.00",
+        "Exchange rate  1.2500\nNet amount  GBP 1,816.00\nCash balance  GBP 9,411.20",
+        "Exchange rate  1.2500\nCash balance  GBP 9,411.20",
+    ],
+)
+def test_a_balance_behind_what_was_settled_speaks_against_nothing(behind: str) -> None:
+    assert read(f"{CONVERTED}{behind}").confidence >= 0.9
+
+
+ROWS = """
+Transaction statement
+Trade date  Side  Security  ISIN  Quantity  Price  Amount{head}
+03/11/2026  Buy  Apple Inc  US0378331005  10  USD 228.00  USD 2,280.00{beside}
+{below}
+17/11/2026  Sell  Microsoft  US5949181045  5  USD 410.00  USD 2,050.00
+"""
+
+
+@pytest.mark.parametrize(
+    ("head", "beside", "below", "is_certain"),
+    [
+        ("", "", "", True),
+        ("", "", "Converted at 1.2500  GBP 1,824.00", False),
+        ("  Cash account", "  GBP 1,824.00", "", False),
+        ("  Cash account", "  USD 2,280.00", "", True),
+    ],
+)
+def test_an_amount_in_another_currency_beside_a_row_is_perhaps_what_the_account_paid(
+    head: str, beside: str, below: str, is_certain: bool
+) -> None:
+    assert (read(ROWS.format(head=head, beside=beside, below=below)).confidence >= 0.9) is is_certain
+
+
+@pytest.mark.parametrize(
+    ("title", "isin", "currency"),
+    [
+        ("Avräkningsnota", "NO0010096985", "SEK"),
+        ("Fondsnota", "SE0000115446", "DKK"),
+        ("Sluttseddel", "SE0000115446", "NOK"),
+        ("Contract note", "SE0000115446", None),
+    ],
+)
+def test_crowns_are_those_of_who_wrote_the_note_and_not_of_the_security(
+    title: str, isin: str, currency: str | None
+) -> None:
+    note = CONVERTED.replace("Contract note", title).replace("DE0008404005", isin).replace("USD ", "kr. ")
+    assert read_only(note).get("currency") == currency
+
+
+@pytest.mark.parametrize(
+    ("line", "currency"),
+    [
+        ("Valuation currency: GBP", None),
+        ("Reporting currency GBP", None),
+        ("Depotwährung: EUR", None),
+        ("Cash balance  GBP 1,200.00", None),
+        ("Account valued in GBP", None),
+        ("Currency: USD", "USD"),
+        ("All amounts in USD", "USD"),
+    ],
+)
+def test_the_currency_of_an_account_as_a_whole_is_not_that_of_bare_amounts(line: str, currency: str | None) -> None:
+    bare = CONVERTED.replace("USD ", "")
+    assert read_only(f"{bare}{line}").get("currency") == currency
+
+
+BEFORE_TAX = """
+Wertpapierabrechnung Verkauf
+Allianz SE  DE0008404005
+Handelstag 12.11.2026
+Stück 10
+Kurs 180,00 EUR
+Kurswert 1.800,00 EUR
+Provision 9,90 EUR
+Gutschrift vor Steuern 1.790,10 EUR
+Abgeführte Steuern 31,65- EUR
+{last}
+"""
+
+
+def test_what_is_settled_before_a_tax_is_not_certain_where_the_rest_is_printed_too() -> None:
+    assert read(BEFORE_TAX.format(last="Überweisung 1.758,45 EUR")).confidence < 0.9
+    assert read(BEFORE_TAX.format(last="Bestand danach 0 Stück")).confidence >= 0.9
+
+
+GAIN = """
+Contract note
+You have SOLD
+Investment name: Vodafone Group plc
+ISIN: GB00BH4HKS39
+Execution date/time: 13 Nov 2026 08:13:35
+Number of units: 1,000
+Price: GBP 0.7200
+Proceeds: GBP 720.00
+Original cost: GBP 500.00
+Gain: GBP 220.00
+"""
+
+
+def test_what_had_been_paid_for_what_is_sold_is_no_certain_fee() -> None:
+    assert read(GAIN).confidence < 0.9
+    assert read(GAIN.replace("500.00", "9.95").replace("220.00", "710.05")).confidence >= 0.9
+
+
+def test_a_commission_without_a_tax_is_no_tax() -> None:
+    lines = "Commission (excl. VAT): €4.13\nVAT 20%: €0.82"
+    trade = read_only(ENGLISH.replace("Commission: €4.95", lines))
+    assert (trade["fees"], trade["taxes"]) == ("4.13", "0.82")

@@ -107,3 +107,9 @@ def test_the_kind_of_a_security_is_no_symbol(words: str) -> None:
 def test_a_word_of_the_note_behind_the_side_is_no_symbol_whatever_head_there_is() -> None:
     text = WITHOUT_ISIN.replace("You have PURCHASED", "Symbol\nBought FOR YOUR ACCOUNT\nPurchase PRICE €20.50")
     assert read_only(text)["ticker"] is None
+
+
+@pytest.mark.parametrize("label", ["Market symbol:", "Client symbol:", "Exchange symbol:"])
+def test_the_symbol_of_something_else_is_no_ticker(label: str) -> None:
+    assert read_only(f"{ENGLISH}{label} RFX\n")["ticker"] is None
+    assert read_only(f"{ENGLISH}{label} RFX\nStock symbol: ALV\n")["ticker"] == "ALV"

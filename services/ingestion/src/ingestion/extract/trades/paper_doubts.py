@@ -1,0 +1,31 @@
+"""What a paper says of itself that makes its trades doubted, however well they were read."""
+
+from collections.abc import Sequence
+
+from ingestion.domain.transcript import TextLine
+from ingestion.extract.trades.before_trade import may_be_before_trade
+from ingestion.extract.trades.lines import ReadLine
+from ingestion.extract.trades.repeated_trades import says_all_again
+from ingestion.extract.trades.row_parts import has_parts_without_side, has_unknown_part
+from ingestion.extract.trades.trade import TradeReading
+from ingestion.extract.trades.undone_rows import takes_row_back
+from ingestion.extract.trades.void_words import says_void
+
+
+def find_paper_doubts(
+    page: Sequence[TextLine], lines: Sequence[ReadLine], readings: Sequence[TradeReading], *, is_statement: bool
+) -> list[str]:
+    """`corrected`: it counts no more; `made`: its trades were perhaps never made; `parts`: not all of its rows may be
+    trades, or of the side that was read; `again`: it says all of its trades more than once."""
+    trades = [reading.trade for reading in readings]
+    if not trades or any(trade.is_cancellation for trade in trades):
+        return []
+    is_single = len(trades) == 1 and not is_statement
+    is_list = is_statement or len(trades) > 1
+    doubts = {
+        "corrected": (not is_statement and says_void(lines)) or (is_list and takes_row_back(lines, trades)),
+        "made": may_be_before_trade(page, lines, is_single=is_single),
+        "parts": is_list and (has_unknown_part(lines) or has_parts_without_side(lines)),
+        "again": says_all_again(trades, is_statement=is_statement),
+    }
+    return [name for name, is_doubted in doubts.items() if is_doubted]

@@ -1,0 +1,107 @@
+"""The parts of a list of trades: the rows below one heading, or below the head of a table that stands there again.
+
+What a heading means that no rule knows nobody can tell: `Disposals` are sales, `Proposed trades` are none.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from ingestion.extract.trades import labels
+from ingestion.extract.trades import section_words as words
+from ingestion.extract.trades.lines import ReadLine
+from ingestion.extract.trades.row_side import SidePlace, find_row_side
+from ingestion.extract.trades.sections import is_table_head, list_lines_without_trades
+from ingestion.extract.trades.security import ISIN
+
+_MAX_HEADING = 60  # letters
+_MAX_WORDS = 8
+_NEAR = 6.0  # points to the right of where the rows begin
+_VALUE = re.compile(r"(?<!\d)(?!(?:19|20)\d\d\b)\d{3}|:\s?\w")  # of an account, say
+_OTHER_THAN_DONE = re.compile(
+    r"\b(?:awaiting|proposed?|planned|scheduled|upcoming|future|previous|last|example|sample|specimen|how\s+to|recurring|expected|unsettled|geplant\w*|vorgesehen\w*|anstehend\w*|vorherig\w*|vormonat\w*|muster|beispiel\w*|nachrichtlich|pr[ée]vu\w*|venir|pr[ée]c[ée]dent\w*|rappel|exemple|programm[ée]\w*"
+    r"|previst\w+|pr[óo]xim\w+|prossim\w+|anterior\w*|ejemplo|esempio|gepland\w*|komende|vorige|voorbeeld|kommande|kommende|exempel|tidigare|forrige|planlag\w+|planowan\w+|przysz[łl]\w+|poprzedni\w*|pl[áa]novan\w+|budouc[íi]\w*|p[řr]edchoz[íi]\w*)\b",
+    re.IGNORECASE,
+)
+
+
+def list_headings_of_rows(lines: Sequence[ReadLine]) -> list[tuple[ReadLine, str | None]]:
+    """Each row that begins with a day, with the heading above it; None above the first one."""
+    texts = [_fold(line.text) for line in lines]
+    without_trades = list_lines_without_trades(lines)
+    repeated = {text for text, times in Counter(texts).items() if times > 1}  # the head of each page
+    found: list[tuple[ReadLine, str | None]] = []
+    heading: str | None = None
+    left: float | None = None
+    for position, line in enumerate(lines):
+        if _is_row(line):
+            left = line.source.cells[0].left
+            if line.index not in without_trades:
+                found.append((line, heading))
+        elif _may_be_heading(line) and texts[position] not in repeated and not _is_part(texts[position]):
+            below = [line for line in lines[position + 1 : position + 3] if not _is_part(_fold(line.text))][:1]
+            is_above_head = any(map(is_table_head, below))
+            is_between = left is not None and line.source.cells[0].left <= left + _NEAR
+            if is_above_head or (is_between and any(map(_is_row, below))):
+                heading = texts[position]
+    return found
+
+
+def has_unknown_part(lines: Sequence[ReadLine]) -> bool:
+    """Whether rows stand below a heading that says not, in words that are known, that its rows were trades, while
+    others stand elsewhere."""
+    headings = {heading for _, heading in list_headings_of_rows(lines)}
+    if len(headings) <= 1:
+        return any(heading is not None and _OTHER_THAN_DONE.search(heading) for heading in headings)
+    return any(heading is not None and not _is_known(heading) for heading in headings)
+
+
+def has_parts_without_side(lines: Sequence[ReadLine]) -> bool:
+    """Whether rows without a side of their own stand below several headings of which not each says it."""
+    parts = {heading for line, heading in list_headings_of_rows(lines) if not _says_side(line)}
+    return len(parts) > 1 and any(heading is None or not _names_one_side(heading) for heading in parts)
+
+
+def _says_side(line: ReadLine) -> bool:
+    return find_row_side(line).place >= SidePlace.BESIDE_VALUE
+
+
+def _names_one_side(heading: str) -> bool:
+    if words.PURCHASES.fullmatch(heading) or words.SALES.fullmatch(heading):
+        return True
+    return len({match["buy"] is None for match in labels.DIRECTION.finditer(heading)}) == 1
+
+
+def _is_row(line: ReadLine) -> bool:
+    return bool(line.dates) and line.dates[0].start <= 1 and len(line.numbers) > 1
+
+
+def _may_be_heading(line: ReadLine) -> bool:
+    if len(line.source.cells) > 1 or len(line.text) > _MAX_HEADING or len(line.text.split()) > _MAX_WORDS:
+        return False
+    has_value = bool(line.numbers) or bool(line.dates) or _VALUE.search(line.text) or ISIN.search(line.text)
+    return not has_value and re.search(r"[^\W\d_]{3}", line.text) is not None and not is_table_head(line)
+
+
+def _is_part(heading: str) -> bool:
+    """Of a section: one kind of securities, or one currency."""
+    return words.KINDS_OF_SECURITIES.fullmatch(heading) is not None or words.CURRENCY.fullmatch(heading) is not None
+
+
+def _is_known(heading: str) -> bool:
+    if _OTHER_THAN_DONE.search(heading) or words.NOT_DONE.search(heading):
+        return False
+    patterns = (words.WITH_TRADES, words.KINDS_OF_SECURITIES, words.CURRENCY, words.WITHOUT_TRADES, words.ORDERS)
+    if any(pattern.fullmatch(heading) for pattern in (*patterns, words.TAKEN_BACK)):
+        return True
+    return any(_list_known_words(heading))
+
+
+def _list_known_words(heading: str) -> Iterator[object]:
+    yield labels.DIRECTION.search(heading)
+    yield words.NAMES_TRADES.search(heading)
+    yield from (words.KINDS_OF_SECURITIES.fullmatch(word) for word in heading.split())
+
+
+def _fold(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,90 @@
+"""Days that a note calls the trade's or the settlement's, and those that are called nearly so."""
+
+import pytest
+from note_texts import ENGLISH, FRENCH, SPANISH, read, read_only
+
+NOTE = ENGLISH.replace("Execution date/time: 15 Jan 2026 08:13:35", "Traded  15 Jan 2026 08:13")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Next dealing date  22 January 2026",
+        "Nächster Handelstag: 22.01.2026",
+        "Execution date of ISA agreement  3 April 2020",
+        "Executed on your order of 14 January 2026",
+        "Dealt on your instruction of 14 January 2026",
+        "Traded on a regulated market. Prices valid on 16 January 2026",
+        "Earliest sale date  5 May 2027",
+    ],
+)
+def test_a_day_that_is_called_nearly_the_trades_is_not_the_trades(line: str) -> None:
+    found = read(f"{NOTE}{line}")
+    assert str(found.trades[0].trade.trade_date) == "2026-01-15"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Handelstag Xetra  15.01.2026",
+        "Traded on 15.01.2026",
+    ],
+)
+def test_words_within_a_label_or_a_sentence_leave_the_day_certain(line: str) -> None:
+    found = read(NOTE.replace("Traded  15 Jan 2026 08:13", line))
+    assert (str(found.trades[0].trade.trade_date), found.confidence >= 0.9) == ("2026-01-15", True)
+
+
+def test_what_is_sold_was_not_traded_on_the_day_on_which_it_was_bought() -> None:
+    sale = FRENCH.replace("Sens : Achat", "Sens : Vente").replace("209,95", "200,05").replace("débit", "crédit")
+    sold = sale.replace("Date d'exécution :", "Vendu le")
+    assert read_only(f"{sold}Date d'achat : 05/02/2019")["trade_date"] == "2026-01-15"
+    assert read_only(FRENCH.replace("d'exécution", "d'achat"))["trade_date"] == "2026-01-15"
+
+
+def test_a_day_years_before_the_settlement_is_not_certainly_the_trades() -> None:
+    assert read(NOTE.replace("Traded  15 Jan 2026 08:13", "Trade date  15 Jan 2025")).confidence < 0.9
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Next payment date  19 January 2026",
+        "Interest payment date  19 January 2026",
+        "Dividend payment date  19 January 2026",
+    ],
+)
+def test_what_is_paid_for_a_security_is_no_settlement(line: str) -> None:
+    assert read_only(NOTE.replace("Settlement date: 19/01/2026", line)).get("settlement_date") is None
+
+
+def test_the_day_of_the_value_of_a_fund_is_no_settlement() -> None:
+    text = SPANISH.replace("Fecha valor: 19/01/2026", "Fecha valor liquidativo: 16/01/2026")
+    assert read_only(text).get("settlement_date") is None
+
+
+ROWS = """
+Statement of transactions
+{head}  Side  Security  ISIN  Quantity  Price (GBP)  Amount (GBP)
+{first}  Buy  Vodafone Group PLC  GB00BH4HKS39  1,000  0.7200  720.00
+{second}  Sell  BP PLC  GB0007980591  200  4.1000  820.00
+"""
+
+
+@pytest.mark.parametrize(
+    ("head", "days", "is_certain"),
+    [
+        ("Trade date", ("03/11/2026", "13/11/2026"), True),
+        ("Trade date  Settled", ("03/11/2026  05/11/2026", "13/11/2026  17/11/2026"), True),
+        ("Settlement date", ("03/11/2026", "13/11/2026"), False),
+        ("Booked", ("03/11/2026", "13/11/2026"), False),
+        ("Settled  Traded", ("05/11/2026  03/11/2026", "17/11/2026  13/11/2026"), False),
+        ("Day  Traded", ("05/11/2026  03/11/2026", "17/11/2026  13/11/2026"), False),
+    ],
+)
+def test_the_first_day_of_a_row_is_not_certainly_the_trades_if_its_head_says_otherwise(
+    head: str, days: tuple[str, str], is_certain: bool
+) -> None:
+    found = read(ROWS.format(head=head, first=days[0], second=days[1]))
+    assert len(found.trades) == 2
+    assert (found.confidence >= 0.9) is is_certain

@@ -1,0 +1,190 @@
+"""A paper in a note's dress that is none, none any more, or not yet, is not completed."""
+
+import pytest
+from note_texts import DUTCH, ENGLISH, FRENCH, GERMAN, ITALIAN, LANGUAGES, PORTUGUESE, SPANISH, read
+
+from ingestion.extract.trades.note import NoteReading
+
+
+def is_completed(reading: NoteReading) -> bool:
+    return not reading.doubts and reading.confidence >= 0.9
+
+
+def with_title(note: str, title: str) -> str:
+    return "\n".join([title, *note.strip("\n").splitlines()[1:]])
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_an_ordinary_note_has_no_doubt(language: str) -> None:
+    assert read(LANGUAGES[language]).doubts == ()
+
+
+@pytest.mark.parametrize(
+    ("note", "line"),
+    [
+        (ENGLISH, "CONTRACT NOTE - VOID"),
+        (ENGLISH, "Contract note: this trade has been busted by the exchange"),
+        (ENGLISH, "THIS NOTE IS NULL AND VOID"),
+        (ENGLISH, "Rescission of contract note"),
+        (ENGLISH, "Contract note - Trade Break"),
+        (ENGLISH, "AS OF trade - rebill"),
+        (GERMAN, "Rückabwicklung Wertpapierabrechnung"),
+        (GERMAN, "Mistrade - Aufhebung des Geschäfts"),
+        (GERMAN, "Diese Abrechnung ist ungültig."),
+        (GERMAN, "Gegenbuchung Wertpapierabrechnung"),
+        (FRENCH, "Le présent avis est nul et non avenu."),
+        (FRENCH, "Extourne d'avis d'opéré"),
+        (FRENCH, "Contre-passation avis d'opéré"),
+        (ITALIAN, "La presente nota è priva di effetto."),
+        (ITALIAN, "Revoca nota informativa di eseguito"),
+        (SPANISH, "Retrocesión de operación"),
+        (SPANISH, "Esta operación queda sin efecto."),
+        (DUTCH, "Tegenboeking nota effectentransactie"),
+        (DUTCH, "Deze nota is ingetrokken."),
+        (PORTUGUESE, "Esta nota fica sem efeito."),
+        (PORTUGUESE, "Reversão da nota de execução"),
+    ],
+)
+def test_a_note_that_counts_no_more_is_no_new_trade(note: str, line: str) -> None:
+    assert "corrected" in read(f"{line}\n{note.strip()}").doubts
+
+
+@pytest.mark.parametrize(
+    ("note", "line"),
+    [
+        (ENGLISH, "Cancellation rights: none apply to this transaction"),
+        (ENGLISH, "You do not have the right of cancellation"),
+        (ENGLISH, "An order that has been executed cannot be cancelled."),
+        (GERMAN, "Eine Stornierung ist nach Ausführung nicht mehr möglich."),
+        (FRENCH, "Toute annulation de cet ordre est impossible après exécution."),
+        (ITALIAN, "L'annullamento non è possibile."),
+        (SPANISH, "La anulación de la orden no es posible."),
+        (DUTCH, "Annulering is niet mogelijk."),
+        (PORTUGUESE, "A anulação não é possível."),
+    ],
+)
+def test_what_the_terms_say_on_cancelling_cancels_nothing(note: str, line: str) -> None:
+    reading = read(f"{note.strip()}\n{line}")
+    assert not reading.trades[0].trade.is_cancellation
+    assert reading.doubts == ()
+
+
+@pytest.mark.parametrize(
+    ("note", "title"),
+    [
+        (ENGLISH, "Costs and charges before you trade"),
+        (ENGLISH, "Pre-trade cost disclosure"),
+        (ENGLISH, "Deal quote"),
+        (ENGLISH, "Order preview"),
+        (ENGLISH, "Trade proposal"),
+        (ENGLISH, "DRAFT Contract note"),
+        (ENGLISH, "SPECIMEN contract note"),
+        (ENGLISH, "Pro forma contract note"),
+        (ENGLISH, "Provisional contract note"),
+        (ENGLISH, "This is not a contract note"),
+        (ENGLISH, "Trade status: FAILED"),
+        (GERMAN, "Kosteninformation vor Auftragserteilung"),
+        (GERMAN, "Ex-ante-Kostenausweis"),
+        (GERMAN, "Ordervorschau"),
+        (GERMAN, "Anlagevorschlag"),
+        (GERMAN, "MUSTER Wertpapierabrechnung"),
+        (GERMAN, "Vorläufige Wertpapierabrechnung"),
+        (FRENCH, "Information sur les coûts et charges avant passation de l'ordre"),
+        (ITALIAN, "Informativa preventiva costi e oneri"),
+        (SPANISH, "Información previa de costes y gastos"),
+        (DUTCH, "Kosteninformatie vooraf"),
+        (PORTUGUESE, "Informação prévia sobre custos e encargos"),
+    ],
+)
+def test_a_paper_before_a_trade_or_instead_of_one_is_not_completed(note: str, title: str) -> None:
+    assert "made" in read(with_title(note, title)).doubts
+
+
+def test_a_day_that_nothing_names_on_a_paper_without_a_title_makes_no_trade() -> None:
+    days = ("Execution date/time: 15 Jan 2026 08:13:35", "Settlement date: 19/01/2026", "You have PURCHASED")
+    note = with_title(ENGLISH, "Your selection").replace(days[0], days[0][21:]).replace(days[1], "")
+    assert "made" in read(note.replace(days[2], "Buy")).doubts
+
+
+def test_an_estimated_amount_makes_no_trade() -> None:
+    assert "made" in read(ENGLISH.replace("Total amount payable", "Estimated total")).doubts
+
+
+HEAD = "Trade date  Side  Security  ISIN  Quantity  Price (GBP)  Amount (GBP)"
+ROWS = (
+    "03/11/2026  Buy  Vodafone Group  GB00BH4HKS39  1,000  0.7200  720.00",
+    "13/11/2026  Sell  BP PLC  GB0007980591  200  4.1000  820.00",
+)
+
+
+def list_trades(*more: str) -> NoteReading:
+    return read("\n".join(["Transaction statement", "Account number: 40218833", HEAD, *ROWS, *more]))
+
+
+def test_a_list_of_trades_has_no_doubt() -> None:
+    assert is_completed(list_trades("17/11/2026  Sell  Vodafone Group  GB00BH4HKS39  500  0.7400  370.00"))
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "Orders awaiting execution",
+        "Proposed trades",
+        "Scheduled for December",
+        "Transactions shown on your previous statement",
+        "How to read this statement (example)",
+        "Kommande köp",
+        "Åbne ordrer",
+        "Zlecenia oczekujące",
+        "Otevřené pokyny",
+        "Opérations à venir",
+        "Geplante Sparplanausführungen",
+        "Umsätze des Vormonats",
+    ],
+)
+def test_rows_below_a_heading_that_is_not_known_are_doubted(heading: str) -> None:
+    reading = list_trades(heading, HEAD, "24/11/2026  Buy  BP PLC  GB0007980591  100  4.2000  420.00")
+    assert not is_completed(reading)
+
+
+@pytest.mark.parametrize("heading", ["UK shares", "Executed orders", "Purchases"])
+def test_rows_below_a_known_heading_are_trades(heading: str) -> None:
+    assert is_completed(list_trades(heading, HEAD, "24/11/2026  Buy  BP PLC  GB0007980591  100  4.2000  420.00"))
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Acquisitions", "Disposals"),
+        ("Acquired", "Divested"),
+        ("Investments made", "Investments sold"),
+        ("Köp", "Avyttringar"),
+        ("Køb", "Afhændelser"),
+    ],
+)
+def test_a_heading_with_a_side_says_none_of_the_rows_below_another_one(first: str, second: str) -> None:
+    head = HEAD.replace("Side  ", "")
+    rows = [row.replace("Buy  ", "").replace("Sell  ", "") for row in ROWS]
+    reading = read(
+        "\n".join(["Transaction statement", "Account number: 40218833", first, head, rows[0], second, head, rows[1]])
+    )
+    assert not is_completed(reading)
+
+
+@pytest.mark.parametrize("side", ["Buy correction", "Buy (busted)", "Buy - void", "Bought in error", "Kauf (Korr.)"])
+def test_a_row_that_takes_a_trade_back_is_no_new_trade(side: str) -> None:
+    assert not is_completed(list_trades(f"14/11/2026  {side}  Vodafone Group  GB00BH4HKS39  1,000  0.7200  720.00"))
+
+
+def test_a_purchase_of_a_negative_quantity_among_others_is_no_new_trade() -> None:
+    assert not is_completed(list_trades("14/11/2026  Buy  Vodafone Group  GB00BH4HKS39  -1,000  0.7200  -720.00"))
+
+
+def test_a_note_that_stands_there_twice_is_not_two_trades() -> None:
+    assert not is_completed(read(f"{GERMAN}\nZweitschrift\n{GERMAN}"))
+    assert "again" in list_trades("Transactions by security", HEAD, *ROWS).doubts
+
+
+def test_a_list_of_orders_is_none_of_trades() -> None:
+    text = "\n".join(["Order list", "Account number: 40218833", HEAD.replace("Price", "Limit"), *ROWS])
+    assert not is_completed(read(text))
