@@ -60,7 +60,7 @@ def test_a_note_that_counts_no_more_is_no_new_trade(note: str, line: str) -> Non
         (ITALIAN, "L'annullamento non è possibile."),
         (SPANISH, "La anulación de la orden no es posible."),
         (DUTCH, "Annulering is niet mogelijk."),
-        (PORTUGUESE, "A anulação não é possível."),
+        (PORTUGUESE, "O cancelamento não é possível."),
     ],
 )
 def test_what_the_terms_say_on_cancelling_cancels_nothing(note: str, line: str) -> None:
