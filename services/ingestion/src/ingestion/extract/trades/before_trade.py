@@ -100,9 +100,11 @@ _LIMIT = match_any(r"\blimit(?:e|ed|kurs|preis)?\b|\bl[íi]mite\b|\blimiet\b")
 
 
 def _list_titles(lines: Sequence[ReadLine]) -> Iterator[str]:
-    """No line with an amount, and no part of a sentence that goes on from the line above."""
+    """No line with an amount, no label of a day (`Order received  4 November 2026`), and no part of a sentence that
+    goes on from the line above."""
     for line in islice(lines, _HEAD_LINES):
-        if not any(number.is_money for number in line.numbers):
+        is_field = bool(line.dates) and len(line.source.cells) > 1
+        if not is_field and not any(number.is_money for number in line.numbers):
             cells = (cell for cell in line.text.split("\t") if len(cell) <= _MAX_TITLE)
             yield from (
                 cell for cell in cells if not cell[:1].islower() and (not cell.endswith(".") or cell == line.text)

@@ -6,6 +6,7 @@ What a heading means that no rule knows nobody can tell: `Disposals` are sales, 
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from ingestion.extract.trades import labels
 from ingestion.extract.trades import section_words as words
@@ -29,6 +30,7 @@ def list_headings_of_rows(lines: Sequence[ReadLine]) -> list[tuple[ReadLine, str
     """Each row that begins with a day, with the heading above it; None above the first one."""
     texts = [_fold(line.text) for line in lines]
     without_trades = list_lines_without_trades(lines)
+    has_names_below = _has_line_below_each_row(lines)
     repeated = {text for text, times in Counter(texts).items() if times > 1}  # the head of each page
     found: list[tuple[ReadLine, str | None]] = []
     heading: str | None = None
@@ -42,9 +44,16 @@ def list_headings_of_rows(lines: Sequence[ReadLine]) -> list[tuple[ReadLine, str
             below = [line for line in lines[position + 1 : position + 3] if not _is_part(_fold(line.text))][:1]
             is_above_head = any(map(is_table_head, below))
             is_between = left is not None and line.source.cells[0].left <= left + _NEAR
-            if is_above_head or (is_between and any(map(_is_row, below))):
+            if is_above_head or (is_between and not has_names_below and any(map(_is_row, below))):
                 heading = texts[position]
     return found
+
+
+def _has_line_below_each_row(lines: Sequence[ReadLine]) -> bool:
+    """Then it goes on there: with the name of the security, say."""
+    below = [other for line, other in pairwise(lines) if _is_row(line)]
+    is_last_row = bool(lines) and _is_row(lines[-1])
+    return bool(below) and not is_last_row and all(map(_may_be_heading, below))
 
 
 def has_unknown_part(lines: Sequence[ReadLine]) -> bool:

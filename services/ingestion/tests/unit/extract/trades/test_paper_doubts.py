@@ -188,3 +188,14 @@ def test_a_note_that_stands_there_twice_is_not_two_trades() -> None:
 def test_a_list_of_orders_is_none_of_trades() -> None:
     text = "\n".join(["Order list", "Account number: 40218833", HEAD.replace("Price", "Limit"), *ROWS])
     assert not is_completed(read(text))
+
+
+def test_the_day_on_which_the_order_came_makes_no_paper_before_a_trade_of_a_note() -> None:
+    assert read(f"{ENGLISH.strip()}\nOrder received  14 January 2026 16:40").doubts == ()
+
+
+def test_the_name_below_each_row_is_no_heading() -> None:
+    names = ("Vodafone Group", "BP PLC")
+    rows = [f"{row}\n{name}" for row, name in zip(ROWS, names, strict=True)]
+    reading = read("\n".join(["Transaction statement", "Account number: 40218833", HEAD, *rows]))
+    assert "parts" not in reading.doubts
