@@ -24,6 +24,13 @@ _DASHED_NAME = re.compile(rf"({_WORDS})\s[–—-]\s({_WORDS},?\s[\w.]{{2,8}})\W
 _IN_SENTENCE = re.compile(
     r"\s*(?:ein|eine|einer|der|die|das|von|bei|für|mit|an?|by|of|with|powered|part|member|une?|du|de|des|par|una|dal?|del|van|een)\s"
 )
+# `Blitzblank ist eine Marke der Muster GmbH`, `Lakeside Vets is owned and operated by Muster Ltd`
+_SAYS_WHOSE = re.compile(
+    r"\w,?\s(?:(?:is|are|ist|sind|est|sont|es|son|è|é|er|är|jest)\s(?:an?|the|eine?r?|une?|la|le|una?|et|en|ett|marka|značka|owned|operated|managed|run|part)"
+    r"|an?\s(?:franchise|brand|division|member)|(?:owned|operated|managed|run)\s(?:and|by|under)|exploitée?\spar|betrieben\s(?:von|durch)"
+    r"|gestit[oa]\sda|operad[oa]\spor|gerid[oa]\spor|(?:bedingungen|zugunsten|eigentum)\sder)\s"
+)
+_OF = re.compile(r"\b(?:der|des|von|durch|of|by|de|di|da|du|par|af|av|van|por|firmy)\s(?=[^\W\d_a-z])")
 _ADDRESS_BEHIND = re.compile(r",\s+(?:\d|sitz\b|hr[ab]\b|registered\b)", re.IGNORECASE)
 _NUMBER_IN_NAME = re.compile(r"(?<=[^\W\d_]) \d{3,4}(?=,? [^\W\d_])")
 # What stands over or before a value: no name, however alone it stands.
@@ -78,7 +85,7 @@ def _drop_accents(word: str) -> str:
 
 def parse_name(text: str) -> str | None:
     """The part of a cell that can be a name: a company with its legal form anywhere, else a short line of words."""
-    text = _OF_TRADING_NAME.sub("", text)
+    text = _cut_before_owner(_OF_TRADING_NAME.sub("", text))
     for part in (_cut_behind_legal_form(part) for part in _split_names(text)):
         if labels.COMPANY.search(part) and normalize_name(part) and len(part) < 70 and not _is_no_name(part):
             return part.strip(" .,:;-") if not part.rstrip().endswith(".") else part.strip(" ,:;-")
@@ -101,6 +108,21 @@ def parse_name(text: str) -> str | None:
         )
     )
     return None if is_label or not first[0].isupper() else first
+
+
+def says_whose_name(text: str) -> bool:
+    """Whether a sentence says which business is behind another name: who of the two invoices, it does not say."""
+    return _cut_before_owner(text) != text
+
+
+def _cut_before_owner(text: str) -> str:
+    """The company that a sentence ends with, where it says whose a name is."""
+    says = _SAYS_WHOSE.search(text)
+    if says is None:
+        return text
+    of = _OF.search(text, says.end())
+    name = text[of.end() :] if of else text[says.end() :]
+    return name if labels.COMPANY.search(name) else text
 
 
 def _split_names(text: str) -> list[str]:

@@ -14,6 +14,7 @@ from ingestion.domain.numbers import format_amount
 from ingestion.domain.transcript import TextLine, Transcript
 from ingestion.extract import labels, tax_labels, title_words, values
 from ingestion.extract.cash_discounts import AskedAmounts
+from ingestion.extract.company_names import says_whose_name
 from ingestion.extract.document_kind import is_from_bank
 from ingestion.extract.due_dates import find_due_date
 from ingestion.extract.invoice_currency import find_currency
@@ -112,7 +113,9 @@ def _read_pages(page: Sequence[TextLine]) -> PrintedInvoice:
         iban=find_iban(page, currency),
         amount_due=totals.due,
     )
-    is_certain = supplier is not None and supplier.is_certain
+    # Who writes an invoice to himself stands where a supplier does.
+    is_another = any(title_words.SELF_BILLED.search(line.text) or says_whose_name(line.text) for line in page)
+    is_certain = supplier is not None and supplier.is_certain and not is_another
     return PrintedInvoice(
         _add_lines(invoice, page, totals), determine_invoice_kind(page, invoice), is_certain, _write_doubtful(totals)
     )
@@ -143,14 +146,22 @@ def is_invoice(transcript: Transcript) -> bool:
         if is_named or begins_again_as_invoice(page):
             return True
         return names_own_number(page) if other is OtherTitle.PROFORMA else _asks_for_tax(page)
-    if any(map(title_words.NO_INVOICE_TITLE.match, titles)) and not any(map(labels.HEADLINE.match, titles)):
+    others = [text for text in titles if title_words.NO_INVOICE_TITLE.match(text)]
+    if others and not any(map(labels.HEADLINE.match, titles)) and not any(map(title_words.AND_INVOICE.search, others)):
         return is_named or any(labels.INVOICE_NUMBER.search(line.text) for line in page)
     has_word = any(title_words.INVOICE_WORD.search(line.text) for line in page)
     # Of a picture the total's label may have been misread: then the number's is enough.
     has_word |= was_read_by_ocr(transcript) and any(labels.INVOICE_NUMBER.search(line.text) for line in page)
-    if has_word or _asks_for_tax(page):
+    if has_word or _asks_for_tax(page) or _asks_for_payment(page):
         return True
     return find_totals(page).gross is not None and any(values.is_money(line.text) for line in page)
+
+
+def _asks_for_payment(page: Sequence[TextLine]) -> bool:
+    """Whether a letter asks for an amount, whatever it calls itself."""
+    return any(values.find_money(line.text) for line in page) and any(
+        title_words.PLEASE_PAY.search(line.text) for line in page
+    )
 
 
 def _asks_for_tax(page: Sequence[TextLine]) -> bool:

@@ -71,6 +71,22 @@ OTHER_PAPER_TITLE = re.compile(
     r"|(?:almindelige|generelle)\s+(?:\w+)?betingelser|(?:salgs|handels|leverings)-?(?:\s*og\s+\w+)?betingelser|timeseddel|arbejdsseddel|allmänna\s+\w{0,12}villkor|tidrapport|arbetsrapport|avtal)\b[^:]{0,70}$",
     re.IGNORECASE,
 )
+# A paper that is an invoice as well: `Lieferschein / Rechnung`, `Order confirmation and invoice`, `Albarán-factura`.
+AND_INVOICE = re.compile(
+    rf"(?:[/&+–—,-]|\b(?:and|und|et|y|e|en|i|a|og|och|valant)\b)\s?(?:tax\s|commercial\s)?{DOCUMENT}\b", re.IGNORECASE
+)
+PLEASE_PAY = match_any(
+    r"\bplease\s+(?:pay|remit|transfer)\b|\b(?:bitte|ich|wir)\b.{0,40}\b(?:überweis\w{1,4}|zahlen)\b|\bum\s+überweisung\b|\bberechne(?:n)?\s+(?:ich|wir)\b",
+    r"\b(?:veuillez|merci\s+de)\s+(?:régler|virer|payer)\b|\b(?:rogamos|ruego)\b.{0,40}\b(?:pago|ingres\w+|transferencia)\b",
+    r"\b(?:si\s+prega|vi\s+prego)\b.{0,40}\b(?:pagare|versare|bonific\w+)\b|\b(?:gelieve|wilt\s+u)\b.{0,60}\b(?:over\s+te\s+maken|te\s+betalen|overmaken)\b",
+    r"\b(?:agradec\w+|solicit\w+)\b.{0,40}\b(?:pagamento|transferência)\b|\bprosz[ęe]\s+o\s+(?:wpłatę|zapłatę|przelew)\b|\bprosím\w?\s+o\s+(?:úhradu|zaplacení)\b",
+    r"\b(?:bedes|venligst)\b.{0,40}\b(?:betalt|indbetal\w+|overfør\w*)\b|\b(?:vänligen|var\s+god)\b.{0,40}\b(?:betala|sätt\s+in)\b",
+)
+# The customer writes the invoice, on behalf of its supplier.
+SELF_BILLED = match_any(
+    r"\bself[\s-]?bill\w{0,5}\b|\bgutschriftsverfahren\b|§\s?14\s+abs\.?\s?2\b.{0,30}\bustg\b|\bautofactur\w{1,5}\b|\bauto-?fattur\w{1,5}\b|\bautofaturação\b",
+    r"\buitgereikt\s+door\s+afnemer\b|\bsamofakturowanie\b|\bvystaveno\s+zákazníkem\b|\bselvfakturering\b|\bsjälvfakturering\b|\bfacturación\s+por\s+el\s+destinatario\b",
+)
 # Its total is paid by the invoice that follows it.
 PROFORMA_TITLE = re.compile(
     rf"^\W*(?:(?:{DOCUMENT}\W{{0,3}})?pr[oó][\s-]?forma|(?:pre)?avviso\s+di\s+(?:parcella|fattura))\b[^:]{{0,70}}:?[^:]{{0,30}}$",

@@ -498,3 +498,48 @@ def test_a_number_of_tax_is_called_uid_and_a_shop_may_sell_for_another() -> None
     assert read_invoice(Transcript.from_rows(rows)).invoice.supplier_name == "Fietsdelen Twente B.V."
     rows = ["Rechnung 17", "Tischlerei Hofer GmbH, UID ATU63847109"]
     assert read_invoice(Transcript.from_rows(rows)).invoice.vat_id == "ATU63847109"
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "Delivery note / Invoice",
+        "Order confirmation and invoice",
+        "Lieferschein / Rechnung",
+        "Devis 44 accepté valant facture",
+        "Albarán-factura",
+        "Documento di trasporto - fattura",
+        "Pakbon/factuur",
+        "Guia de remessa / Fatura",
+        "Zamówienie i faktura",
+        "Følgeseddel / Faktura",
+    ],
+)
+def test_a_paper_that_is_an_invoice_as_well_is_one(title: str) -> None:
+    assert is_invoice(page(f"Example Ltd\n{title}\nNumber: 7\nTotal  10.00"))
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Please pay £800.00 by 3 December 2026.",
+        "Für meine Arbeiten berechne ich Ihnen 800,00 Euro.",
+        "Merci de régler 800,00 € sous 30 jours.",
+        "Vänligen betala 800,00 kr.",
+        "Bedes venligst betalt: 800,00 kr.",
+    ],
+)
+def test_a_letter_that_asks_for_money_is_not_thrown_away(sentence: str) -> None:
+    assert is_invoice(page(f"Anna Whitlock\nWebsite copy, October\n{sentence}"))
+    assert not is_invoice(page("Anna Whitlock\nWebsite copy, October, as discussed"))
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    ["Abrechnung nach § 14 Abs. 2 UStG", "Self-billing invoice", "Blitzblank ist eine Marke der Muster GmbH"],
+)
+def test_whose_invoice_another_one_writes_is_uncertain(sentence: str) -> None:
+    rows = "Muster Handel GmbH\nRing 3, 50667 Köln, Tel. 0221 123, muster-handel.de\nRechnung Nr. 7\nGesamt 119,00 EUR"
+    foot = "Muster Handel GmbH · USt-IdNr. DE136695976 · www.muster-handel.de"
+    assert read_invoice(page(f"{rows}\n{foot}")).has_certain_supplier
+    assert not read_invoice(page(f"{rows}\n{sentence}\n{foot}")).has_certain_supplier
