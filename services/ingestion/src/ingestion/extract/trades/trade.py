@@ -108,7 +108,6 @@ def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
     is_date_certain &= lines[0].index not in shared.columns.with_other_days
     trade_date = trade_date or shared.only_date
     takes_back = is_cancellation(lines) and find_replaced_note(lines) is None
-    named = find_note_taken_back(lines) if takes_back else None
     trade = Trade(
         direction=direction,
         trade_date=trade_date,
@@ -120,7 +119,7 @@ def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
         wkn=find_wkn(lines),
         ticker=find_ticker(lines, has_ticker_column=shared.has_ticker_column, has_isin=bool(list_isins(lines))),
         security_name=find_name(lines, isin, _find_row(lines, product), quantity),
-        reference=named or find_reference(lines),
+        reference=(find_note_taken_back(lines) if takes_back else None) or find_reference(lines),
         account=shared.account,
         account_name=shared.account_name,
         is_cancellation=takes_back,
@@ -129,10 +128,8 @@ def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
     is_product_proven = (
         product is not None and not has_unexplained_rows and _knows_quantity_from_price(product, candidates)
     )
-    if settlement is not None and not settlement.has_costs and is_product_proven:
-        settlement = replace(settlement, fees=None, taxes=None)  # some are listed, or none, and others were paid
-    if settlement is not None and has_mixed_costs(lines):
-        settlement = replace(settlement, fees=None, taxes=None)
+    if settlement is not None:
+        settlement = _drop_doubtful_costs(settlement, lines, is_product_proven=is_product_proven)
     if settlement is not None and settlement.is_unnamed_conversion:
         priced_in = _get_price_currency(product, candidates)
         own = shared.currency if shared.currency != priced_in else None
@@ -141,9 +138,15 @@ def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
     trade = replace(trade, currency=_check_currency(trade, lines, product, row, shared))
     settled = settlement.amount if settlement is not None else None
     is_proven = is_proven and not contradicts_currency(lines, trade, product, settled, shared.columns)
-    is_row = product is not None and product.price.line == lines[0].index
-    is_proven = is_proven and not (is_row and names_other_currency(lines, trade))
+    if product is not None and product.price.line == lines[0].index:
+        is_proven = is_proven and not names_other_currency(lines, trade)
     return TradeReading(trade, is_product_proven, is_proven, is_date_certain, is_direction_certain)
+
+
+def _drop_doubtful_costs(settlement: Settlement, lines: Sequence[ReadLine], *, is_product_proven: bool) -> Settlement:
+    """Without its fees and taxes where some are listed, or none, and others were paid; or where one amount is both."""
+    is_doubtful = (not settlement.has_costs and is_product_proven) or has_mixed_costs(lines)
+    return replace(settlement, fees=None, taxes=None) if is_doubtful else settlement
 
 
 def _find_row_amounts(row: ReadLine, shared: SharedFacts, direction: Direction | None) -> RowAmounts | None:
