@@ -11,6 +11,7 @@ import pypdfium2.raw as pdfium
 
 from ingestion.readers.actual_text import drop_actual_text, has_same_digits
 from ingestion.readers.page_visibility import Box, PlacedLetter, find_visible, get_address, list_text_objects
+from ingestion.readers.struck_letters import find_struck_words
 
 MAX_CHARACTERS = 40_000
 
@@ -47,7 +48,7 @@ class Letter:
 @dataclass(frozen=True, slots=True)
 class PageLetters:
     """`groups` have the letters of one direction of writing each, the page's own first; `hidden` likewise those that
-    nobody sees on it.
+    nobody sees on it. `struck_out` are words through which a line goes; their letters are in no group.
 
     `lost` counts characters that the page draws and its text layer does not name; `is_cut` says that there are more
     than `MAX_CHARACTERS`.
@@ -57,6 +58,7 @@ class PageLetters:
     lost: int
     is_cut: bool
     hidden: tuple[tuple[Letter, ...], ...] = ()
+    struck_out: tuple[str, ...] = ()
 
     @property
     def all_letters(self) -> tuple[Letter, ...]:
@@ -113,10 +115,21 @@ def read_letters(page: pypdfium2.PdfPage) -> PageLetters:
     found, count = _read_drawn(page)
     drawn = [letter for letter in _close_gaps(found) if isinstance(letter, _Drawn)]
     lost = sum(letter is _LOST for letter in found)
-    is_seen = find_visible(page, [PlacedLetter(letter.text, letter.ink, letter.source) for letter in drawn])
+    placed = [PlacedLetter(letter.text, letter.ink, letter.source) for letter in drawn]
+    is_seen = find_visible(page, placed)
     seen = [letter for letter, visible in zip(drawn, is_seen, strict=True) if visible]
     hidden = [letter for letter, visible in zip(drawn, is_seen, strict=True) if not visible]
-    return PageLetters(_group_letters(seen, page), lost, count > MAX_CHARACTERS, _group_letters(hidden, page))
+    struck = find_struck_words(
+        page,
+        [letter for letter, visible in zip(placed, is_seen, strict=True) if visible],
+        [letter.quarter for letter in seen],
+    )
+    words = tuple("".join(seen[index].text for index in word) for word in struck)
+    left_out = {index for word in struck for index in word}
+    left = [letter for index, letter in enumerate(seen) if index not in left_out]
+    return PageLetters(
+        _group_letters(left, page), lost, count > MAX_CHARACTERS, _group_letters(hidden, page), struck_out=words
+    )
 
 
 def _group_letters(drawn: Sequence[_Drawn], page: pypdfium2.PdfPage) -> tuple[tuple[Letter, ...], ...]:

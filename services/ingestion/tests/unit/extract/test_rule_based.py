@@ -6,6 +6,7 @@ import orjson
 import pytest
 from generated_invoices import CII
 
+from ingestion.domain.page_marks import PageMarks
 from ingestion.domain.transcript import Transcript
 from ingestion.extract import rule_based
 from ingestion.readers import einvoice
@@ -141,3 +142,25 @@ def test_confidence_falls_with_what_is_missing_or_unconfirmed(text: str, confide
     assert (
         extracted(page(text.replace("VAT 20%  £14.00", "") if confidence == 0.8 else text))["confidence"] == confidence
     )
+
+
+STRUCK = PageMarks(struck_out=("NP-11",))
+
+
+def test_an_invoice_with_words_that_are_struck_out_is_for_a_person_who_is_shown_them() -> None:
+    answer = extracted(replace(page(INVOICE), marks=STRUCK))
+    assert answer["review_reason"] == "struck_out"
+    assert answer["extraction"]["page_marks"] == {"struck_out": ["NP-11"]}
+    assert answer["extraction"]["invoice_number"] == "NP-12"
+    assert "page_marks" not in extracted(page(INVOICE))["extraction"]
+
+
+def test_what_is_struck_out_on_the_page_of_an_e_invoice_is_for_a_person() -> None:
+    assert extracted(replace(with_xml(CII(), PAGE_OF_XML), marks=STRUCK))["review_reason"] == "struck_out"
+
+
+def test_a_paper_whose_title_is_struck_out_is_not_thrown_away() -> None:
+    letter = page("Northwind Ltd\nThank you for your visit\nWe hope to see you again")
+    assert classified(letter)["document_type"] is None
+    assert classified(replace(letter, marks=STRUCK))["document_type"] is None
+    assert classified(replace(letter, marks=PageMarks(struck_out=("INVOICE",))))["document_type"] == "invoice"

@@ -17,6 +17,7 @@ from note_texts import (
     read_only,
 )
 
+from ingestion.domain.page_marks import PageMarks
 from ingestion.domain.transcript import Transcript
 from ingestion.extract.trades import note
 
@@ -200,6 +201,13 @@ def test_a_trade_that_was_read_off_a_picture_with_doubt_is_for_a_person() -> Non
         (None, "trade-rules/7"),
         ("ocr_uncertain", "ocr+trade-rules/7"),
     ]
+
+
+def test_a_note_with_words_that_are_struck_out_is_for_a_person_who_is_shown_them() -> None:
+    page = replace(Transcript.from_json(orjson.loads(given(GERMAN).read())), marks=PageMarks(struck_out=("50",)))
+    answer: Any = note.extract_trades(BytesIO(orjson.dumps(page.to_json())), {})
+    assert answer["review_reason"] == "struck_out"
+    assert answer["extraction"]["page_marks"] == {"struck_out": ["50"]}
 
 
 FUND_PURCHASES = """
