@@ -11,7 +11,7 @@ from ingestion.adapters.reader_runner import ReaderRunner, require_agreed
 from ingestion.adapters.template_reader import LocalTemplateReader
 from ingestion.domain.evidence import MAX_BOXES, EvidenceBox
 from ingestion.domain.invoice import DOCUMENT_TYPES, PAGE_TOTALS, TOTAL_FIELDS, Invoice, InvoiceLine
-from ingestion.domain.page_marks import PAGE_MARKS, PageMarks
+from ingestion.domain.page_marks import MAX_MARK_LETTERS, MAX_MARKS, PAGE_MARKS
 from ingestion.domain.reasons import DocumentSkipReason, ReviewReason
 from ingestion.domain.routing import Classification, Extraction
 from ingestion.domain.trade import TRADE_DOCUMENT_TYPES, TRADE_FIELDS, Trade
@@ -142,9 +142,10 @@ def _decode_extraction(answer: Any) -> Extraction:
 
 def _require_marks(value: Any) -> None:
     """Short texts, and not more of them than a person looks at."""
-    shown = PageMarks().to_json()
-    require_agreed(isinstance(value, dict) and value.keys() <= shown.keys())
-    require_agreed(PageMarks.from_json({**shown, **value}).to_json() == {**shown, **value})
+    require_agreed(isinstance(value, dict) and value.keys() <= {"struck_out", "stamps"})
+    for texts in value.values():
+        require_agreed(isinstance(texts, list) and len(texts) <= MAX_MARKS)
+        require_agreed(all(isinstance(text, str) and len(text) <= MAX_MARK_LETTERS for text in texts))
 
 
 def _decode_review_reason(value: Any) -> ReviewReason | None:

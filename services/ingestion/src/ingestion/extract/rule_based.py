@@ -41,6 +41,7 @@ _ONE_SIGN_CONFIDENCE = 0.6  # only a person, or an earlier document, knows wheth
 _WHOLE_DOUBTS = frozenset(
     {
         ReviewReason.STRUCK_OUT,
+        ReviewReason.STAMPED,
         ReviewReason.OCR_UNCERTAIN,
         ReviewReason.SEVERAL_INVOICES,
         ReviewReason.DOCUMENT_TYPE_UNCERTAIN,
@@ -71,11 +72,11 @@ def extract_invoice(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
         doubt = ReviewReason.SEVERAL_INVOICES
     elif doubt is None and not part.kind.is_certain:
         doubt = ReviewReason.DOCUMENT_TYPE_UNCERTAIN
-    doubt = find_doubt_of_marks(transcript.marks) or doubt
+    doubt = find_doubt_of_marks(transcript) or doubt
     confidence = estimate_confidence(part.invoice)
     if doubt is None and part.invoice.supplier_name is not None and not part.has_certain_supplier:
         doubt, confidence = ReviewReason.SUPPLIER_UNCERTAIN, min(confidence, _ONE_SIGN_CONFIDENCE)
-    extraction = part.invoice.to_json() | show_marks(transcript.marks)
+    extraction = part.invoice.to_json() | show_marks(transcript)
     if part.invoice.total_gross is None and part.doubtful_totals:
         extraction, confidence = extraction | {PAGE_TOTALS: part.doubtful_totals}, min(confidence, _DOUBTFUL_CONFIDENCE)
     return {
@@ -108,7 +109,7 @@ def _extract_from_xml(transcript: Transcript, e_invoice: Mapping[str, Any]) -> J
     confidence = 0.5 if contradictions or review_reason else 1.0
     if review_reason is None and invoice.iban and not all(names_account(invoice.iban, page) for page in pages):
         review_reason = ReviewReason.IBAN_NOT_ON_PAGE  # read exactly, and seen by nobody
-    extraction = invoice.to_json() | show_marks(transcript.marks)
+    extraction = invoice.to_json() | show_marks(transcript)
     # Both values are shown to whoever decides.
     extraction |= {"page_values": contradictions} if contradictions else {}
     return {
@@ -125,7 +126,7 @@ def _find_doubt_of_xml(
     e_invoice: Mapping[str, Any], transcript: Transcript, pages: Sequence[Transcript]
 ) -> ReviewReason | None:
     """Why a person has to look, though no field of the XML differs from its page."""
-    if (doubt := find_doubt_of_marks(transcript.marks)) is not None:
+    if (doubt := find_doubt_of_marks(transcript)) is not None:
         return doubt
     document_type, type_code = e_invoice["document_type"], e_invoice["type_code"]
     if type_code is not None and type_code not in PAYABLE_TYPES:

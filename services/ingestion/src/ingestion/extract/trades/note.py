@@ -109,11 +109,11 @@ def extract_trades(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
     reading, transcript = _read_transcript(content), _parse_transcript(content)
     is_ocr = was_read_by_ocr(transcript)
     is_uncertain = is_ocr and any(find_uncertain_trade_values(found.trade, transcript) for found in reading.trades)
-    doubt = find_doubt_of_marks(transcript.marks) or (ReviewReason.OCR_UNCERTAIN if is_uncertain else None)
+    doubt = find_doubt_of_marks(transcript) or (ReviewReason.OCR_UNCERTAIN if is_uncertain else None)
     trades = [found.trade.to_json() for found in reading.trades]
     return {
         "document_type": reading.document_type,
-        "extraction": {"trades": trades, **show_marks(transcript.marks)},
+        "extraction": {"trades": trades, **show_marks(transcript)},
         "confidence": reading.confidence if doubt is None else min(reading.confidence, 0.5),
         "doubts": list(reading.doubts),
         "review_reason": doubt,
