@@ -43,7 +43,8 @@ class ReviewReason(StrEnum):
     FORM_NOT_READ = "form_not_read"  # a form whose page is a placeholder: only some programs show what is in it
     PAGES_NOT_READ = "pages_not_read"  # more pages, or more text on a page, than is read, or a file that was cut
     SEVERAL_E_INVOICES = "several_e_invoices"  # XMLs of different invoices in one file: a person says which
-    SEVERAL_INVOICES = "several_invoices"  # PDFs in the PDF, or pages of it, are different invoices: a person decides
+    # PDFs in the PDF, pages of it, or what stands on one page, are different papers: a person decides.
+    SEVERAL_INVOICES = "several_invoices"
     EMBEDDED_FILES_NOT_READ = "embedded_files_not_read"  # files in a PDF that nothing reads, pictures without OCR
     XML_UNREADABLE = "xml_unreadable"  # an e-invoice's XML that cannot be read, whatever its page says
     IMAGE_NEEDS_OCR = "image_needs_ocr"  # a picture, and OCR is switched off or found no text on it

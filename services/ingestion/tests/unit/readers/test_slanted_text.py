@@ -1,6 +1,7 @@
 """Words across a page are none of its lines, and are kept: a stamp may take back what the lines say."""
 
 from io import BytesIO
+from typing import Any
 
 import pytest
 from reportlab.lib.pagesizes import A4
@@ -41,7 +42,7 @@ def test_a_watermark_that_stands_on_the_page_often_is_one_stamp() -> None:
 
 
 @pytest.mark.parametrize("form", [{"size": 12}, {"angle": 90}, {"grey": 0.9}])
-def test_small_words_those_up_the_margin_and_pale_ones_are_not_large(form: dict[str, float]) -> None:
+def test_small_words_those_up_the_margin_and_pale_ones_are_not_large(form: dict[str, Any]) -> None:
     assert read("DRAFT", **form).marks.stamps == (Stamp("DRAFT", is_large=False),)
 
 
