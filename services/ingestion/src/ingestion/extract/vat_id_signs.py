@@ -66,8 +66,6 @@ def is_suppliers_number(
         return False
     if any(map(_tells_of_supplier, (*(other.text for _, other in block), cell.text, *row))):
         return True
-    if index == len(page) - 1 and not row:
-        return True
     # Among the numbers and days of the paper it is nobody's for certain, however near the foot they stand.
     if any(values.DATES.search(text) or labels.INVOICE_NUMBER.search(text) for text in beside):
         return False
