@@ -60,3 +60,11 @@ def test_a_number_beside_the_suppliers_name_or_registers_or_alone_in_the_foot_is
     foot: tuple[str, ...],
 ) -> None:
     assert read_vat_id(*SUPPLIER, *ROWS, *foot) == "DE811111119"
+
+
+def test_the_last_line_of_a_letter_is_the_suppliers_number_below_what_we_ask_for() -> None:
+    body = [*SUPPLIER, "Rechnung 17", "Leistungen Oktober   1.000,00"]
+    paying = "Bitte überweisen Sie den Betrag bis 14.05.2026 auf unser Konto."
+    assert read_vat_id(*body, paying, "USt-IdNr.: DE811111119") == "DE811111119"
+    assert read_vat_id(*body, "Der Betrag ist bis 14.05.2026 zu zahlen.", "USt-IdNr.: DE811111119") is None
+    assert read_vat_id(*body, paying, "USt-IdNr.: DE811111119", "Vielen Dank!") is None
