@@ -175,9 +175,7 @@ async def _list_linked_keys(
     return links, {row["match_key"] for row in rows}
 
 
-async def judge_entries(
-    entries: Sequence[LedgerEntry], later_ids: Collection[str] = ()
-) -> dict[str, TradeJudgement]:
+async def judge_entries(entries: Sequence[LedgerEntry], later_ids: Collection[str] = ()) -> dict[str, TradeJudgement]:
     return await run_off_loop(len(entries), judge_trades, entries, later_ids)
 
 
