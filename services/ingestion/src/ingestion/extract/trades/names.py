@@ -237,7 +237,7 @@ def _may_be_name(words: str) -> bool:
     return re.search(r"[^\W\d_]{2}", "".join(rest)) is not None
 
 
-_AMOUNT = re.compile(r"\b[A-Z]{3} [-+]?\d[\d.,'’]*|\d[\d.,'’]* [A-Z]{3}\b")
+_AMOUNT = re.compile(r"\b[A-Z]{3} [-+]?\d[\d.,'’]{0,30}|\d[\d.,'’]{0,30} [A-Z]{3}\b")
 
 
 def _find_in_row(lines: Sequence[ReadLine], row: ReadLine) -> str | None:

@@ -30,6 +30,7 @@ from ingestion.extract.trades.columns import Columns, find_columns
 from ingestion.extract.trades.currency_names import names_currency_of_account
 from ingestion.extract.trades.day_order import determine_day_first, may_be_dollar_of_other_country
 from ingestion.extract.trades.labels import Label
+from ingestion.extract.trades.later_papers import is_report_on_trades
 from ingestion.extract.trades.lines import MAX_LINES, ReadLine, read_lines
 from ingestion.extract.trades.named_above import forget_what_stands_above
 from ingestion.extract.trades.named_days import begins_with_other_day
@@ -310,6 +311,8 @@ def _may_have_trades(
     if _is_order_only(lines) or is_unfilled:
         is_proven = is_read and any(reading.is_settlement_proven for reading in readings)
         return is_proven or (is_unfilled and tells_of_filled_order(lines, kind, readings))
+    if is_report_on_trades(page, lines):
+        return False
     is_list = len(readings) >= _SEVERAL and all(reading.confidence >= _CERTAIN for reading in readings)
     if kind is not DocumentKind.ACTIVITY_STATEMENT and not is_list and says_no_trade(page, lines, readings):
         return False

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 from ingestion.domain.transcript import TextLine
 from ingestion.extract.trades.before_trade import may_be_before_trade
+from ingestion.extract.trades.later_papers import may_come_after_note
 from ingestion.extract.trades.lines import ReadLine
 from ingestion.extract.trades.repeated_trades import says_all_again
-from ingestion.extract.trades.row_parts import has_parts_without_side, has_unknown_part
+from ingestion.extract.trades.row_parts import has_parts_without_side, has_rows_of_orders, has_unknown_part
 from ingestion.extract.trades.trade import TradeReading
 from ingestion.extract.trades.undone_rows import takes_row_back
 from ingestion.extract.trades.void_words import says_void
@@ -16,7 +17,8 @@ def find_paper_doubts(
     page: Sequence[TextLine], lines: Sequence[ReadLine], readings: Sequence[TradeReading], *, is_statement: bool
 ) -> list[str]:
     """`corrected`: it counts no more; `made`: its trades were perhaps never made; `parts`: not all of its rows may be
-    trades, or of the side that was read; `again`: it says all of its trades more than once."""
+    trades, or of the side that was read; `again`: it says all of its trades more than once; `earlier`: notes of their
+    own came before it, perhaps."""
     trades = [reading.trade for reading in readings]
     if not trades or any(trade.is_cancellation for trade in trades):
         return []
@@ -25,7 +27,11 @@ def find_paper_doubts(
     doubts = {
         "corrected": (not is_statement and says_void(lines)) or (is_list and takes_row_back(lines, trades)),
         "made": may_be_before_trade(page, lines, is_single=is_single),
-        "parts": is_list and (has_unknown_part(lines) or has_parts_without_side(lines)),
+        "parts": is_list
+        and (
+            has_unknown_part(lines) or has_parts_without_side(lines) or (not is_statement and has_rows_of_orders(lines))
+        ),
         "again": says_all_again(trades, is_statement=is_statement),
+        "earlier": may_come_after_note(page, lines),
     }
     return [name for name, is_doubted in doubts.items() if is_doubted]

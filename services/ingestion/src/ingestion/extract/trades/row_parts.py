@@ -12,15 +12,13 @@ from ingestion.extract.trades import labels
 from ingestion.extract.trades import section_words as words
 from ingestion.extract.trades.lines import ReadLine
 from ingestion.extract.trades.row_side import SidePlace, find_row_side
-from ingestion.extract.trades.sections import is_table_head, list_lines_without_trades
+from ingestion.extract.trades.sections import is_heading, is_table_head, list_lines_without_trades
 from ingestion.extract.trades.security import ISIN
 
-_MAX_HEADING = 60  # letters
-_MAX_WORDS = 8
 _NEAR = 6.0  # points to the right of where the rows begin
-_VALUE = re.compile(r"(?<!\d)(?!(?:19|20)\d\d\b)\d{3}|:\s?\w")  # of an account, say
+_VALUE = re.compile(r"(?<!\d)(?!(?:19|20)\d\d\b)\d{3}|:\s?\w*\d")  # of an account, say
 _OTHER_THAN_DONE = re.compile(
-    r"\b(?:awaiting|proposed?|planned|scheduled|upcoming|future|previous|last|example|sample|specimen|how\s+to|recurring|expected|unsettled|geplant\w*|vorgesehen\w*|anstehend\w*|vorherig\w*|vormonat\w*|muster|beispiel\w*|nachrichtlich|pr[ée]vu\w*|venir|pr[ée]c[ée]dent\w*|rappel|exemple|programm[ée]\w*"
+    r"\b(?:awaiting|proposed?|planned|scheduled|upcoming|future|previous|last|example|sample|specimen|how\s+to|recurring|expected|unsettled|preview|not\s+yet|geplant\w*|vorgesehen\w*|anstehend\w*|vorherig\w*|vormonat\w*|muster|beispiel\w*|nachrichtlich|vorschau|noch\s+nicht|pas\s+encore|a[úu]n\s+no|non\s+ancora|nog\s+niet|ainda\s+n[ãa]o|[äa]nnu\s+inte|(?:enn[åa]|endnu)\s+ikke|jeszcze\s+nie|dosud|pr[ée]vu\w*|venir|pr[ée]c[ée]dent\w*|rappel|exemple|programm[ée]\w*"
     r"|previst\w+|pr[óo]xim\w+|prossim\w+|anterior\w*|ejemplo|esempio|gepland\w*|komende|vorige|voorbeeld|kommande|kommende|exempel|tidigare|forrige|planlag\w+|planowan\w+|przysz[łl]\w+|poprzedni\w*|pl[áa]novan\w+|budouc[íi]\w*|p[řr]edchoz[íi]\w*)\b",
     re.IGNORECASE,
 )
@@ -65,6 +63,13 @@ def has_unknown_part(lines: Sequence[ReadLine]) -> bool:
     return any(heading is not None and not _is_known(heading) for heading in headings)
 
 
+def has_rows_of_orders(lines: Sequence[ReadLine]) -> bool:
+    """Whether rows with a side stand below a heading that says that they are no trades. Only of what is known to be a
+    statement they are left out."""
+    without_trades = list_lines_without_trades(lines)
+    return any(line.index in without_trades and _is_row(line) and _says_side(line) for line in lines)
+
+
 def has_parts_without_side(lines: Sequence[ReadLine]) -> bool:
     """Whether rows without a side of their own stand below several headings of which not each says it."""
     parts = {heading for line, heading in list_headings_of_rows(lines) if not _says_side(line)}
@@ -86,10 +91,11 @@ def _is_row(line: ReadLine) -> bool:
 
 
 def _may_be_heading(line: ReadLine) -> bool:
-    if len(line.source.cells) > 1 or len(line.text) > _MAX_HEADING or len(line.text.split()) > _MAX_WORDS:
+    if len(line.source.cells) > 1 or not is_heading(line) or is_table_head(line):
         return False
-    has_value = bool(line.numbers) or bool(line.dates) or _VALUE.search(line.text) or ISIN.search(line.text)
-    return not has_value and re.search(r"[^\W\d_]{3}", line.text) is not None and not is_table_head(line)
+    has_value = any(place.start == 0 for place in line.labels) and ":" in line.text
+    has_value = has_value or _VALUE.search(line.text) is not None or ISIN.search(line.text) is not None
+    return not has_value and re.search(r"[^\W\d_]{3}", line.text) is not None
 
 
 def _is_part(heading: str) -> bool:

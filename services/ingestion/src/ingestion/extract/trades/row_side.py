@@ -45,6 +45,23 @@ _OTHER_ALONE = re.compile(rf"[^\w]{{0,4}}(?:{'|'.join(_OTHER_BOOKING)})[^\w]{{0,
 _OTHER_FIRST = re.compile(rf"[\W_]*(?:{'|'.join(_OTHER_BOOKING)})(?!\w)", re.IGNORECASE)
 
 
+# What begins or ends a cell where it is no name of a fund: `Bond interest`, `Zinsen ABC Anleihe`.
+_INCOME_OR_FEE = (
+    r"(?:interest|int\.|int(?=\W*$)|coupons?|income|dividends?|distributions?|fees?|charges?|\w{0,20}zins(?:en|ertrag|ertr[äa]ge|zahlung|gutschrift)?|kupon\w{0,10}|dividenden?\w{0,10}|\w{0,12}aussch[üu]ttung\w{0,3}|ertrag|ertr[äa]ge|\w{0,20}geb[üu]hr(?:en)?|\w{0,20}entgelte?"
+    r"|dividendes?|int[ée]r[êe]ts|revenus?|droits\s+de\s+garde|frais|intereses|cup[óo]n|rendimientos?|comisi[óo]n|dividendos?|interessi|cedol[ae]|provent[oi]|dividend[oi]|spese|commissioni?|\w{0,8}rente|uitkering|dividenduitkering|\w{0,12}kosten|bewaarloon|juros|rendimentos?|comiss[ãa]o"
+    r"|r[äa]nt[ae]|utdelning|avgift|udbytte|gebyr|odsetki|dywidend[ay]|op[łl]at[ay]|prowizja|[úu]roky?|dividend[ay]|poplat(?:ek|ky))"
+)
+_BEGINS_WITH_INCOME = re.compile(rf"\W{{0,4}}{_INCOME_OR_FEE}(?!\w)", re.IGNORECASE)
+_ENDS_WITH_INCOME = re.compile(
+    rf"(?<!\w){_INCOME_OR_FEE}\W{{0,4}}(?:(?:on|f[üu]r|sur|auf|su|sobre|over|p[åa]|za)\s[^\W\d]{{1,30}}\W{{0,4}})?$",
+    re.IGNORECASE,
+)
+_MAX_ENDING = 60  # letters
+_FUND = re.compile(
+    r"\b(?:\w*funds?|\w*fonds?|fondos?|fondi|fundos?|etfs?|ucits|sicav|oeic|trust|growth|index|equity|aristocrats?|shares|plc|inc)\b",
+    re.IGNORECASE,
+)
+
 _NOT_DONE = re.compile(
     rf"\W{{0,4}}(?:{labels.ENDED}|pending|open|working|unexecuted|busted|reversed|offen|vorgemerkt|en\s+cours|en\s+attente|pendiente|abierta|in\s+corso"
     r"|pendente|lopend|openstaand|em\s+curso)\W{0,4}",
@@ -93,6 +110,14 @@ def books_something_else(line: ReadLine) -> bool:
     if any(_OTHER_ALONE.fullmatch(cell.strip()) for cell in cells if len(cell) <= _MAX_CELL):
         return True
     return len(cells) == 1 and bool(line.dates) and _OTHER_FIRST.match(line.masked) is not None
+
+
+def may_be_income(line: ReadLine) -> bool:
+    """Whether a row that says no side may be of income or of a fee, by how one of its cells begins or ends."""
+    if find_row_side(line).place >= SidePlace.BESIDE_VALUE:
+        return False
+    cells = (cell for cell in line.text.split("\t") if not _FUND.search(cell))
+    return any(_BEGINS_WITH_INCOME.match(cell) or _ENDS_WITH_INCOME.search(cell[-_MAX_ENDING:]) for cell in cells)
 
 
 def says_not_done(line: ReadLine) -> bool:

@@ -52,7 +52,7 @@ def find_sections(lines: Sequence[ReadLine]) -> list[Section]:
     sections = []
     section = _UNKNOWN
     for position, line in enumerate(lines):
-        if _is_heading(line) and not is_table_head(line) and not _is_part_of_head(lines, position):
+        if is_heading(line) and not is_table_head(line) and not _is_part_of_head(lines, position):
             section = _read_heading(lines, position, section)
         sections.append(section)
     return sections
@@ -115,7 +115,7 @@ def _find_side(text: str) -> Direction | None:
     return Direction.SELL if words.SALES.fullmatch(text) is not None else None
 
 
-def _is_heading(line: ReadLine) -> bool:
+def is_heading(line: ReadLine) -> bool:
     """A line of few words, and no numbers but that of the section and of the year; a date behind them is its period."""
     if len(line.text) > _MAX_HEADING or len(line.text.split()) > _MAX_WORDS:
         return False
@@ -130,7 +130,7 @@ def _stands_above_rows(lines: Sequence[ReadLine], position: int) -> bool:
 
 
 def _is_subheading(line: ReadLine) -> bool:
-    return is_table_head(line) or (_is_heading(line) and _is_part(" ".join(line.masked.split())))
+    return is_table_head(line) or (is_heading(line) and _is_part(" ".join(line.masked.split())))
 
 
 def _is_part(text: str) -> bool:

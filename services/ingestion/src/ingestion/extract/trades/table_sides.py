@@ -8,7 +8,14 @@ from dataclasses import dataclass
 
 from ingestion.domain.trade import Direction
 from ingestion.extract.trades.lines import ReadLine
-from ingestion.extract.trades.row_side import RowSide, SidePlace, books_something_else, find_row_side, says_not_done
+from ingestion.extract.trades.row_side import (
+    RowSide,
+    SidePlace,
+    books_something_else,
+    find_row_side,
+    may_be_income,
+    says_not_done,
+)
 from ingestion.extract.trades.rows import ProductRow
 from ingestion.extract.trades.sections import Section, SectionKind, find_sections
 
@@ -38,7 +45,7 @@ def find_sides(
             sign,
             shared,
             is_beside_enough=least >= SidePlace.BESIDE_VALUE,
-            is_done=not says_not_done(row.line) and not books_something_else(row.line),
+            is_done=not (says_not_done(row.line) or books_something_else(row.line) or may_be_income(row.line)),
         )
         for row, side, section, sign in zip(rows, own, of_rows, signs, strict=True)
     ]

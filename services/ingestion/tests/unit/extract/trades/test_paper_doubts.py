@@ -140,6 +140,13 @@ def test_a_list_of_trades_has_no_doubt() -> None:
         "Opérations à venir",
         "Geplante Sparplanausführungen",
         "Umsätze des Vormonats",
+        "Proposed trades:",
+        "Section B: orders awaiting execution",
+        "1. Orders awaiting execution",
+        "Orders still open as of 30/11/2026:",
+        "Your orders (not yet executed)",
+        "Open orders",
+        "Órdenes pendientes:",
     ],
 )
 def test_rows_below_a_heading_that_is_not_known_are_doubted(heading: str) -> None:
@@ -150,6 +157,37 @@ def test_rows_below_a_heading_that_is_not_known_are_doubted(heading: str) -> Non
 @pytest.mark.parametrize("heading", ["UK shares", "Executed orders", "Purchases"])
 def test_rows_below_a_known_heading_are_trades(heading: str) -> None:
     assert is_completed(list_trades(heading, HEAD, "24/11/2026  Buy  BP PLC  GB0007980591  100  4.2000  420.00"))
+
+
+@pytest.mark.parametrize("line", ["Account: 40218833", "Quantity: all", "Client 40218833"])
+def test_the_value_of_a_field_between_rows_is_no_heading(line: str) -> None:
+    assert is_completed(list_trades(line, "24/11/2026  Buy  BP PLC  GB0007980591  100  4.2000  420.00"))
+
+
+def list_purchases(name: str) -> NoteReading:
+    rows = [row.replace("  Buy  ", "  ").replace("  Sell  ", "  ") for row in ROWS]
+    return read(
+        "\n".join(
+            [
+                "Transaction statement",
+                "Account number: 40218833",
+                "Purchases",
+                HEAD.replace("Side  ", ""),
+                f"02/11/2026  {name}  GB00BLGZ9862  500  0.0400  20.00",
+                *rows,
+            ]
+        )
+    )
+
+
+@pytest.mark.parametrize("name", ["Bond interest", "Interest on cash", "Zinsen Anleihe Bund", "Depotgebühr", "Revenus"])
+def test_a_row_of_income_or_of_a_fee_below_a_heading_of_purchases_is_doubted(name: str) -> None:
+    assert not is_completed(list_purchases(name))
+
+
+@pytest.mark.parametrize("name", ["Realty Income Corp", "Dividend Growth Fund", "Vodafone Group"])
+def test_a_security_that_is_called_after_income_may_be_bought(name: str) -> None:
+    assert is_completed(list_purchases(name))
 
 
 @pytest.mark.parametrize(
