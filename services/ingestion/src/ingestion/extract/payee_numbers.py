@@ -8,7 +8,7 @@ from functools import partial
 from ingestion.domain.transcript import TextCell, TextLine
 from ingestion.extract import labels, values
 from ingestion.extract.account_holder import DEBIT, RETURNED
-from ingestion.extract.account_words import is_of_other_purpose, is_page_of_assignment
+from ingestion.extract.account_words import is_account_of_assignee, is_of_other_purpose, is_page_of_assignment
 from ingestion.extract.company_names import normalize_name
 from ingestion.extract.customer_cells import is_buyer_cell
 from ingestion.extract.page_blocks import BLOCK_GAP
@@ -210,14 +210,17 @@ def list_read_lines(page: Sequence[TextLine], lines: Sequence[TextLine]) -> list
 
 def find_iban(page: Sequence[TextLine], currency: str | None = None) -> str | None:
     """The first whose check digits are right: suppliers list several accounts of theirs, and of their customer's at
-    most the one that they debit. Not one beside which something else is said, nor any where an account is to be paid
-    to that somebody else has."""
+    most the one that they debit. Not one beside which something else is said; where the debt was assigned only the one
+    of which it is said that nothing else is paid to."""
     accounts = list(_list_accounts(page))
     tallest = max((page[index].height for index, _ in accounts), default=0.0)
     read = [(index, iban) for index, iban in accounts if page[index].height >= _MIN_SHARE_OF_HEIGHT * tallest]
     is_assigned = is_page_of_assignment(page)
     if is_assigned and len({iban for _, iban in read}) > 1:
-        return None
+        own = {iban for index, iban in read[:_MAX_ACCOUNTS] if is_account_of_assignee(page, index, iban)}
+        read = [(index, iban) for index, iban in read if iban in own] if len(own) == 1 else []
+        if not read:
+            return None
     for index, iban in read[:_MAX_ACCOUNTS]:
         if not is_of_other_purpose(page, index, iban, currency, is_assigned=is_assigned):
             return iban

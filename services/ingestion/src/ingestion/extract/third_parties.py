@@ -128,4 +128,8 @@ def names_other_contractor(page: Sequence[TextLine], name: str) -> bool:
 def tells_of_assignment(page: Sequence[TextLine], index: int) -> bool:
     """Whether the lines near this one say that somebody else is to be paid than who wrote the invoice."""
     near = page[max(0, index - _NEAR_LINES) : index + _NEAR_LINES + 1]
-    return any(_ASSIGNMENT.search(line.text[: 2 * _MAX_TEXT]) for line in near)
+    return any(speaks_of_assignment(line.text[: 2 * _MAX_TEXT]) for line in near)
+
+
+def speaks_of_assignment(text: str) -> bool:
+    return _ASSIGNMENT.search(text) is not None
