@@ -52,4 +52,7 @@ def _list_feet(page: Sequence[TextLine]) -> Iterator[str]:
 
 
 def _list_companies(text: str) -> Iterator[str]:
-    return (match[0] for match in _COMPANY_WITH_NAME.finditer(text) if not is_financier(match[0]))
+    """Not a bank, nor what a part of a foot calls one: `Bank: Lakeland Trust Ltd`."""
+    for part in _SEPARATOR.split(text):
+        if not is_financier(part):
+            yield from (match[0] for match in _COMPANY_WITH_NAME.finditer(part))

@@ -43,6 +43,7 @@ def test_with_whom_the_contract_is_or_for_whom_an_agent_writes_goes_before_the_h
         ("Registered in England as Marlow Services Ltd, company no. 1234567", False),
         ("Marlow Services Ltd trading as Clean & Shine, VAT no. GB123456789", False),
         ("Clean & Shine Services Ltd, VAT no. GB123456789", True),
+        ("Bank: Lakeland Trust Ltd · VAT no. GB123456789", True),
         ("Insured by Safehands Insurance Ltd, policy 4471", True),
     ],
 )
