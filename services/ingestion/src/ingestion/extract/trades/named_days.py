@@ -107,11 +107,16 @@ def _speaks_of_another(line: ReadLine, place: LabelPlace) -> bool:
 
 def begins_with_other_day(lines: Sequence[ReadLine]) -> bool:
     """Whether a table's first column is said to hold the days of settlement or of booking: its rows begin with those,
-    and the day of the trade stands behind them, or nowhere."""
-    heads = (line for line in lines if not line.dates and not line.numbers and len(line.source.cells) >= _MIN_HEADS)
-    return any(_OTHER_DAY.fullmatch(line.source.cells[0].text.strip()) for line in heads)
+    and the day of the trade stands behind them, or nowhere. `Buchung` may as well say what was booked."""
+    return any(
+        any(row.dates and row.dates[0].start <= 1 for row in lines[position + 1 : position + 1 + _ROWS_BELOW])
+        for position, line in enumerate(lines)
+        if not line.dates and not line.numbers and len(line.source.cells) >= _MIN_HEADS
+        if _OTHER_DAY.fullmatch(line.source.cells[0].text.strip())
+    )
 
 
+_ROWS_BELOW = 3
 _MIN_HEADS = 4
 _OTHER_DAY = re.compile(
     r"\W*(?:settle(?:d|ment)?|value|pay(?:ment)?|contractual|book(?:ed|ing)|post(?:ed|ing)|valuta\w*|wert(?:stellung\w{0,8}|datum)?|buchung\w{0,8}|buchungs-?(?:tag|datum)|gebucht"

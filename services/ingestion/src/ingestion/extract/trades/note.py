@@ -25,7 +25,7 @@ from ingestion.extract.document_kind import (
 from ingestion.extract.layout_rules import cut_lines
 from ingestion.extract.ocr_certainty import find_uncertain_trade_values, was_read_by_ocr
 from ingestion.extract.trades import labels
-from ingestion.extract.trades.columns import Columns, find_columns
+from ingestion.extract.trades.columns import Columns, find_columns, list_currency_cells
 from ingestion.extract.trades.currency_names import names_currency_of_account
 from ingestion.extract.trades.day_order import determine_day_first, may_be_dollar_of_other_country
 from ingestion.extract.trades.labels import Label
@@ -318,6 +318,7 @@ def _may_have_trades(
         return (
             is_list
             or tells_of_trade(lines)
+            or (is_read_as_trade(lines, readings) and not names_income(lines))
             or _lists_priced_rows(lines)
             or (begins_any and (is_read or has_title(page, DocumentKind.CONTRACT_NOTE)))
         )
@@ -466,7 +467,17 @@ def _find_shared_facts(lines: Sequence[ReadLine]) -> SharedFacts:
         only_date=days.pop() if len(days) == 1 else None,
         has_ticker_column=any(place.label is Label.TICKER for line in lines for place in line.labels),
         columns=find_columns(lines),
+        is_currency_named=any(map(_names_currency_of_all, of_trades)),
     )
+
+
+def _names_currency_of_all(line: ReadLine) -> bool:
+    """In a field for it, beside labels or the number of the security: a heading, `US shares (in USD)`, says that of its
+    own rows."""
+    if list_isins([line]) and list_currency_cells(line):
+        return True
+    match = _NAMED_CURRENCY.search(line.text)
+    return match is not None and bool(match[1] or line.numbers or len(line.labels) >= _SEVERAL)
 
 
 _NAMED_CURRENCY = re.compile(

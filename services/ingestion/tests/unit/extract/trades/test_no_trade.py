@@ -23,6 +23,8 @@ TRADES_BELOW_OTHER_TITLES = {
     "an offer that was taken": "Tender offer\nGB00BN7SWP63\nYour 100 shares were purchased at 20.50 GBP",
     "a bond that ends": "Kapitalmaßnahme\nRückzahlung Anleihe DE0008404005\nNominal 1.000,00\n"
     "Kurs 100 %\nGutschrift 1.000,00 EUR",
+    "shares that are taken for cash, by the fields of a trade": "Kapitalmaßnahme: Barabfindung\nAbfindung\n"
+    "DE0008404005\nHandelstag 12.05.2026\nStück 10\nKurs 180,00 EUR\nKurswert 1.800,00 EUR",
     "a second paper in the file": "Zinsgutschrift\nGutschrift 12,00 EUR\n\nWertpapierabrechnung\n"
     "Kauf\nStück 10 DE0008404005\nKurs 20,50 EUR",
     "a line with a day": "Dividendengutschrift\nDividende pro Stück 1,20 EUR\n\n"
