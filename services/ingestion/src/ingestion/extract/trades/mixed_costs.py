@@ -87,10 +87,12 @@ def _is_mixed(line: ReadLine) -> bool:
 
 def _names_both(line: ReadLine, cell: str, start: int) -> bool:
     """With no amount between them, and one behind."""
+    within_fees = [*_VAT.finditer(cell)]
     taxes = [
         match
         for match in _TAX.finditer(cell)
-        if not _VAT.match(cell, match.start()) and not _OF_EXCHANGE.search(cell, 0, match.start())
+        if not any(vat.start() <= match.start() < vat.end() for vat in within_fees)
+        and not _OF_EXCHANGE.search(cell, 0, match.start())
     ][:_MAX_WORDS_OF_KIND]
     for fee in [*_FEE.finditer(cell)][:_MAX_WORDS_OF_KIND] if taxes else ():
         for tax in taxes:
