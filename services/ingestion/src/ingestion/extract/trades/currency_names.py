@@ -78,7 +78,7 @@ def list_named(text: str) -> Iterator[frozenset[str]]:
 
 # In which currency all is counted together, what is left on an account, and what it costs in a year.
 _OF_ACCOUNT = re.compile(
-    r"\b(?:base|reporting|valuation|reference|portfolio|home)\s+currency\b|\b(?:basis|haupt)-?w[äa]hrung\b|\bdevise\s+de\s+base\b|\b(?:divisa|moneda|moeda|valuta)\s+(?:di\s+)?base\b|\bbas(?:is)?valuta\b|\bwaluta\s+bazowa\b|\bz[áa]kladn[íi]\s+m[ěe]na\b"
+    r"\b(?:reporting|valuation|reference|portfolio|home)\s+currency\b"
     r"|\b(?:custody|safe-?keeping|platform|account|annual|inactivity)\s+(?:fee|charge)s?\b|\b(?:depot|verwahr|kontof[üu]hrungs)-?(?:geb[üu]hr(?:en)?|entgelte?|preis)\b|\bdroits\s+de\s+garde\b|\bfrais\s+de\s+(?:garde|tenue)\b|\b(?:comisi[óo]n|gastos)\s+de\s+(?:custodia|administraci[óo]n)\b"
     r"|\bspese\s+di\s+(?:custodia|deposito)\b|\bbewaar(?:loon|kosten)\b|\bservicekosten\b|\bcomiss[ãa]o\s+de\s+(?:guarda|cust[óo]dia)\b|\bdepot(?:gebyr|avgift)\b|\bf[öo]rvar(?:ings)?avgift\b|\bop[łl]ata\s+za\s+(?:prowadzenie|przechowywanie)\b|\bpoplatek\s+za\s+(?:veden[íi]|spr[áa]vu)\b"
     r"|\b(?:depot|berichts|referenz|bewertungs)-?w[äa]hrung\b|\bvalued\s+in\b"
@@ -88,6 +88,17 @@ _OF_ACCOUNT = re.compile(
     r"|\bper\s+(?:year|annum|month)\b|\bp\.\s?a\.|\bpro\s+(?:jahr|monat)\b|\bpar\s+(?:an|mois)\b|\b(?:al|por)\s+a[ñn]o\b|\ball['’]anno\b|\bper\s+jaar\b|\bao\s+ano\b",
     re.IGNORECASE,
 )
+
+
+# It may be that of the rows of a statement as well.
+_BASE = re.compile(
+    r"\bbase\s+currency\b|\b(?:basis|haupt)-?w[äa]hrung\b|\bdevise\s+de\s+base\b|\b(?:divisa|moneda|moeda|valuta)\s+(?:di\s+)?base\b|\bbas(?:is)?valuta\b|\bwaluta\s+bazowa\b|\bz[áa]kladn[íi]\s+m[ěe]na\b",
+    re.IGNORECASE,
+)
+
+
+def names_base_currency(text: str) -> bool:
+    return _BASE.search(text) is not None
 
 
 def names_currency_of_account(text: str) -> bool:

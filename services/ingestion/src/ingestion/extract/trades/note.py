@@ -27,7 +27,7 @@ from ingestion.extract.ocr_certainty import find_uncertain_trade_values, was_rea
 from ingestion.extract.trades import labels
 from ingestion.extract.trades.columns import Columns, find_columns, list_currency_cells
 from ingestion.extract.trades.currency_doubts import says_currency_of_all
-from ingestion.extract.trades.currency_names import names_currency_of_account
+from ingestion.extract.trades.currency_names import names_base_currency, names_currency_of_account
 from ingestion.extract.trades.day_order import determine_day_first, may_be_dollar_of_other_country
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.later_papers import is_report_on_trades
@@ -480,7 +480,7 @@ def _names_currency_of_all(line: ReadLine) -> bool:
         return True
     if line.numbers and _CROWNS.search(line.text):
         return True  # written beside an amount, and whose they are says the language
-    match = _NAMED_CURRENCY.search(line.text)
+    match = _NAMED_CURRENCY.search(line.text) if not names_base_currency(line.text) else None
     return match is not None and bool(match[1] or line.numbers or len(line.labels) >= _SEVERAL)
 
 
