@@ -104,8 +104,12 @@ def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
         settlement = _build_settlement(row)
         if not row.fees and not row.taxes and goes_on_with_costs(lines[0], lines[1:], row.gross):
             settlement = replace(settlement, fees=None, taxes=None, is_proven=False)
-    elif settlement is not None and lines[0].index in shared.columns.with_costs and not _has_named_costs(settlement):
-        settlement = replace(settlement, fees=None, taxes=None, is_proven=False)
+    elif settlement is not None and not _has_named_costs(settlement):
+        table_row = _find_row(lines, product)
+        below = lines[table_row.index - lines[0].index + 1 :] if table_row is not None else ()
+        is_left_out = table_row is not None and goes_on_with_costs(table_row, below, gross or settlement.value)
+        if is_left_out or lines[0].index in shared.columns.with_costs:
+            settlement = replace(settlement, fees=None, taxes=None, is_proven=False)
     if direction is None:
         direction = infer_direction(lines, settlement)
     trade_date, is_date_certain = find_trade_date(lines, shared.year)

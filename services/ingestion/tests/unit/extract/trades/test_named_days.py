@@ -112,3 +112,10 @@ def test_an_ordinary_name_of_the_day_of_the_trade_is_one(note: str, old: str, ne
     reading = read(note.replace(old, new))
     assert str(reading.trades[0].trade.trade_date) == "2026-01-15"
     assert reading.confidence >= 0.9
+
+
+@pytest.mark.parametrize("head", ["Anschaffung  Veräußerung", "Kauf am  Verkauf am", "Acquired  Sold", "Achat  Vente"])
+def test_the_day_on_which_what_is_sold_was_bought_is_not_certainly_the_trades(head: str) -> None:
+    rows = "03.02.2020  12.11.2026  Verkauf  BASF SE  DE000BASF111  25  44,50  1.112,50"
+    text = f"Umsatzübersicht\n{head}  Art  Wertpapier  ISIN  Stück  Kurs EUR  Betrag EUR\n{rows}"
+    assert not any(found.is_date_certain for found in read(text).trades)

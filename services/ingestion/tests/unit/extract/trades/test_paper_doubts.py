@@ -237,3 +237,19 @@ def test_the_name_below_each_row_is_no_heading() -> None:
     rows = [f"{row}\n{name}" for row, name in zip(ROWS, names, strict=True)]
     reading = read("\n".join(["Transaction statement", "Account number: 40218833", HEAD, *rows]))
     assert "parts" not in reading.doubts
+
+
+def test_a_heading_with_a_side_may_stand_there_again() -> None:
+    head = HEAD.replace("Side  ", "")
+    rows = [row.replace("Buy  ", "").replace("Sell  ", "") for row in ROWS]
+    third = "17/11/2026  Tesco PLC  GB00BLGZ9862  500  4.5000  2,250.00"
+    parts = ("Purchases", head, rows[0], "Sales", head, rows[1], "Purchases", head, third)
+    reading = read("\n".join(["Transaction statement", "Account number: 40218833", *parts]))
+    assert is_completed(reading)
+    assert [str(found.trade.direction) for found in reading.trades] == ["buy", "sell", "buy"]
+
+
+def test_a_trade_that_several_accounts_share_is_not_one_trade() -> None:
+    shares = "Account  Quantity  Price  Amount\nFIN0022  4  20.50  82.00\nFIN0023  6  20.50  123.00"
+    assert "parts" in read(f"{ENGLISH.strip()}\n{shares}").doubts
+    assert read(f"{ENGLISH.strip()}\n{shares.replace('FIN0023', 'FIN0022')}").doubts == ()
