@@ -13,7 +13,6 @@ from ingestion.extract.trades.settlement import Settlement
 
 _MAX_CELL = 140  # letters
 _MAX_WORDS_OF_KIND = 8  # in a cell
-_SUMMANDS = 2
 _FEE = re.compile(rf"(?<!\w)(?:{labels.FEES_TOGETHER}|(?:order|dealing|trading)?\s?fee)(?!\w)", re.IGNORECASE)
 _TAX = re.compile(
     labels.TAX_WORD.pattern
@@ -43,7 +42,7 @@ _BY_STATE = re.compile(
 
 
 def has_mixed_costs(lines: Sequence[ReadLine]) -> bool:
-    """Whether words for both stand in front of one amount, or of a sum."""
+    """Whether words for both stand in front of one amount."""
     return any(_is_mixed(line) for line in lines if any(number.is_money and number.value for number in line.numbers))
 
 
@@ -75,8 +74,6 @@ _WITHIN = re.compile(
 def _is_mixed(line: ReadLine) -> bool:
     if _BY_STATE.search(line.text):
         return True
-    if _is_sum_of_both(line):
-        return True
     start = 0
     for cell in line.text.split("\t"):
         if len(cell) <= _MAX_CELL and _names_both(line, cell, start):
@@ -106,10 +103,3 @@ def _names_both(line: ReadLine, cell: str, start: int) -> bool:
             if has_amount and not has_number:
                 return True
     return False
-
-
-def _is_sum_of_both(line: ReadLine) -> bool:
-    """`Fees: commission 5.00, stamp duty 3.00  EUR 8.00`"""
-    amounts = [number.value for number in line.numbers if number.is_money]
-    is_sum = len(amounts) > _SUMMANDS and amounts[-1] == sum(amounts[:-1], Decimal(0)) and amounts[-1] > 0
-    return is_sum and _FEE.search(line.text) is not None and _TAX.search(line.text) is not None

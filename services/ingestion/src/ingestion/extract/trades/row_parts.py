@@ -41,9 +41,10 @@ def list_headings_of_rows(lines: Sequence[ReadLine]) -> list[tuple[ReadLine, str
                 found.append((line, heading))
         elif _may_be_heading(line) and _is_own(texts[position], repeated) and not _is_part(texts[position]):
             below = [line for line in lines[position + 1 : position + 3] if not _is_part(_fold(line.text))][:1]
-            is_above_head = any(map(is_table_head, below))
+            is_below_head = left is None and any(map(is_table_head, lines[max(0, position - 1) : position]))
+            is_beside_head = is_below_head or any(map(is_table_head, below))
             is_between = left is not None and line.source.cells[0].left <= left + _NEAR
-            if is_above_head or (is_between and not has_names_below and any(map(_is_row, below))):
+            if is_beside_head or (is_between and not has_names_below and any(map(_is_row, below))):
                 heading = texts[position]
     return found
 

@@ -73,6 +73,12 @@ def test_the_title_of_a_note_keeps_no_paper_on_income_below_it() -> None:
     assert has_trades("Wertpapierabrechnung\nDE0008404005\nStück 43\nGutschrift 51,60 EUR")
 
 
+def test_a_paper_on_income_with_the_fields_of_a_trade_has_none() -> None:
+    fields = "DE0008404005\nHandelstag 12.05.2026\nStück 10\nKurs 1,80 EUR\nBruttobetrag 18,00 EUR"
+    assert not has_trades(f"Dividendengutschrift\n{fields}")
+    assert has_trades(f"Kapitalmaßnahme\n{fields}")
+
+
 def test_what_only_income_has_says_that_it_is_income() -> None:
     fields = "Advice\nGB00BN7SWP63\nHolding 100\nDistribution per unit 1.20 GBP\nEx-date 12/05/2026\nNet 120.00 GBP"
     assert not has_trades(f"{fields}\nThe sale of units may lead to tax.")
