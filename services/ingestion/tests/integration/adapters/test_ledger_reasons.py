@@ -1,6 +1,7 @@
 """Documents in review for what other documents state, once that is no reason any more, on a real database."""
 
 from dataclasses import replace
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -23,8 +24,8 @@ from mailroom_common.outbox import Outbox
 pytestmark = pytest.mark.stack
 
 
-def open_reasons(site: Ingestion) -> PgLedgerReasons:
-    return PgLedgerReasons(site.pool, Outbox(SCHEMA, site.codec), utc_now)
+def open_reasons(site: Ingestion, *, rest: timedelta = timedelta(0)) -> PgLedgerReasons:
+    return PgLedgerReasons(site.pool, Outbox(SCHEMA, site.codec), utc_now, rest=rest)
 
 
 def take_back(reference: str, **changed: Any) -> DocumentOutcome:
@@ -183,6 +184,28 @@ async def test_documents_that_wait_are_gone_through_some_at_a_time(
     await decide_taken(site, correction, held[0], is_same=True)
     assert [await reasons.recheck_some() for _ in range(3)] == [True, True, False]
     assert [(await describe(site, document))[0] for document in held] == ["completed"] * 2
+
+
+async def test_of_many_workers_one_goes_through_the_documents_that_wait(
+    site: Ingestion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or fifty workers would look at each of them fifty times a minute."""
+    looked_at: list[str] = []
+
+    async def look(_conn: Any, document: Any) -> bool:
+        looked_at.append(document["document_id"])
+        return False
+
+    monkeypatch.setattr("ingestion.adapters.ledger_reasons.is_reason_obsolete", look)
+    monkeypatch.setattr("ingestion.adapters.ledger_reasons._BATCH", 1)
+    held = [await finish(site, name, take_back(f"R-{name}")) for name in ("one", "two")]
+    workers = [open_reasons(site, rest=timedelta(hours=1)) for _ in range(3)]
+    assert [await worker.recheck_some() for worker in workers] == [True, True, False]  # each a batch, and the end
+    assert not any([await worker.recheck_some() for worker in workers])
+    assert looked_at == held
+    await site.pool.execute("update ingestion.document_check set round_ended_at = now() - interval '1 hour'")
+    assert await workers[2].recheck_some()
+    assert looked_at == [*held, held[0]]
 
 
 async def test_a_reason_stays_where_more_trades_are_beside_it_than_are_looked_at(
