@@ -186,6 +186,20 @@ async def test_documents_that_wait_are_gone_through_some_at_a_time(
     assert [(await describe(site, document))[0] for document in held] == ["completed"] * 2
 
 
+async def test_a_reading_that_fails_brings_no_reason_back_that_was_lost_while_it_was_under_way(site: Ingestion) -> None:
+    correction, reasons = await finish(site, "correction", take_back("R-1001")), open_reasons(site)
+    await site.decide_document(correction, ReviewAction.CONFIRM)
+    held = await finish(site, "held", outcome_of(replace(NOTE, reference="ORDER-77")))
+    await site.rereads.request_document("acme", held, "replay-1")
+    reread = await site.claim_document()
+    await decide_taken(site, correction, held, is_same=False)
+    assert await reasons.recheck_some()
+    assert reread.former is not None
+    failed = DocumentOutcome(status=ResultStatus.FAILED, reason=ReviewReason.INTERNAL_ERROR)
+    assert await site.leases.finish_document(reread, reread.former, failed=failed)
+    assert await describe(site, held) == ("completed", None, ["counted"])
+
+
 async def test_of_many_workers_one_goes_through_the_documents_that_wait(
     site: Ingestion, monkeypatch: pytest.MonkeyPatch
 ) -> None:
