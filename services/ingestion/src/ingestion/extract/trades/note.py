@@ -24,6 +24,7 @@ from ingestion.extract.document_kind import (
 )
 from ingestion.extract.layout_rules import cut_lines
 from ingestion.extract.ocr_certainty import find_uncertain_trade_values, was_read_by_ocr
+from ingestion.extract.page_marks import find_doubt_of_marks, show_marks
 from ingestion.extract.trades import labels
 from ingestion.extract.trades.columns import Columns, find_columns, list_currency_cells
 from ingestion.extract.trades.currency_doubts import says_currency_of_all
@@ -106,17 +107,19 @@ def classify_note(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
 
 
 def extract_trades(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
-    """`review_reason`: OCR was not certain of what it read."""
+    """`review_reason`: OCR was not certain of what it read, or somebody marked the page."""
     content = file.read()
     reading, transcript = _read_transcript(content), _parse_transcript(content)
     is_ocr = was_read_by_ocr(transcript)
     is_uncertain = is_ocr and any(find_uncertain_trade_values(found.trade, transcript) for found in reading.trades)
+    doubt = find_doubt_of_marks(transcript) or (ReviewReason.OCR_UNCERTAIN if is_uncertain else None)
+    trades = [found.trade.to_json() for found in reading.trades]
     return {
         "document_type": reading.document_type,
-        "extraction": {"trades": [found.trade.to_json() for found in reading.trades]},
-        "confidence": min(reading.confidence, 0.5) if is_uncertain else reading.confidence,
+        "extraction": {"trades": trades, **show_marks(transcript)},
+        "confidence": reading.confidence if doubt is None else min(reading.confidence, 0.5),
         "doubts": list(reading.doubts),
-        "review_reason": ReviewReason.OCR_UNCERTAIN if is_uncertain else None,
+        "review_reason": doubt,
         "reader": OCR_TRADE_READER if is_ocr else TRADE_READER,
     }
 
