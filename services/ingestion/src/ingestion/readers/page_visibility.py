@@ -53,6 +53,7 @@ _MAX_PIXELS = 80_000_000
 _MANY = 500  # text objects
 _FEW = 2000  # numbers that are told apart faster one by one
 _MAX_LAYERS = 4  # of letters that stand on each other
+_MAX_AT_ONE_PLACE = 6  # letters that may share a pixel
 _MAX_OBJECTS = 20_000
 _MAX_DEPTH = 8
 
@@ -87,13 +88,13 @@ def find_visible(page: pypdfium2.PdfPage, letters: Sequence[PlacedLetter]) -> li
     objects = list_text_objects(page)
     touched = _find_touched(letters, places)
     layers, unclear = _choose_layers(letters, places, touched)
-    seen = _compare_drawings(page, objects, letters, places, layers, touched)
+    seen, traced = _compare_drawings(page, objects, letters, places, layers, touched)
     seen &= ~find_crowded([letter.box for letter in letters])
     is_seen = [
         bool(seen[index]) and letter.source not in unclear and letter.source in objects
         for index, letter in enumerate(letters)
     ]
-    return _follow_neighbours(letters, is_seen)
+    return _follow_neighbours(letters, is_seen, traced.tolist())
 
 
 def _compare_drawings(
@@ -103,8 +104,8 @@ def _compare_drawings(
     places: _Pixels,
     layers: Mapping[int, int],
     touched: _Touched,
-) -> _Pixels:
-    """For each letter whether its place looks another way once its layer is not drawn."""
+) -> tuple[_Pixels, _Pixels]:
+    """For each letter whether its place looks another way once its layer is not drawn, and whether any of it does."""
     whole = _draw(page)
     of_letter = np.array([layers.get(letter.source, 0) for letter in letters])
     sources = {letter.source for letter in letters}
@@ -113,7 +114,7 @@ def _compare_drawings(
     unread = [drawn for source, drawn in objects.items() if source not in sources]
     with _without(unread):
         bare = _draw(page) if _may_cover(page, unread, letters) else whole
-    seen = np.zeros(len(letters), dtype=bool)
+    seen, traced = (np.zeros(len(letters), dtype=bool) for _ in range(2))
     for layer in sorted(set(of_letter.tolist())):
         chosen = np.flatnonzero(of_letter == layer)
         hidden = [drawn for source, drawn in objects.items() if source in sources and layers.get(source, 0) == layer]
@@ -129,9 +130,10 @@ def _compare_drawings(
             region = np.s_[top:bottom, left:right]
             ink = (change[region] >= contrast) & (rest[region] < _WHITE)
             seen[index] = np.count_nonzero(ink) >= _MIN_INK * max(ink.size, 1)
+            traced[index] = ink.any()
         if not np.array_equal(whole, bare):
             seen[chosen] &= ~_find_covered(whole, bare, rest, places[chosen])
-    return seen & _is_large_enough(page, letters)
+    return seen & _is_large_enough(page, letters), traced
 
 
 def _may_cover(page: pypdfium2.PdfPage, objects: Sequence[Any], letters: Sequence[PlacedLetter]) -> bool:
@@ -207,16 +209,19 @@ def _is_large_enough(page: pypdfium2.PdfPage, letters: Sequence[PlacedLetter]) -
     return np.array([size >= height * scale for size, height in zip(sizes, least, strict=True)])
 
 
-def _follow_neighbours(letters: Sequence[PlacedLetter], is_seen: Sequence[bool]) -> list[bool]:
+def _follow_neighbours(
+    letters: Sequence[PlacedLetter], is_seen: Sequence[bool], is_traced: Sequence[bool]
+) -> list[bool]:
     """A point that was too thin to be drawn, or lay on a line, would make another amount if it were left out; so would
-    one thin letter within a word; and a row of points that lead to an amount ties it to its label."""
+    one thin letter within a word, of which there is some ink: of a white digit between others there is none; and a row
+    of points that lead to an amount ties it to its label."""
     followed = list(is_seen)
     for start, end in _find_runs_of_marks(letters):
         ends = [is_seen[near] for near in (start - 1, end) if 0 <= near < len(letters)]
         if any(ends):
             followed[start:end] = [True] * (end - start)
     for index, letter in enumerate(letters):
-        if letter.text.isalnum() and 0 < index < len(letters) - 1:
+        if is_traced[index] and letter.text.isalnum() and 0 < index < len(letters) - 1:
             followed[index] |= is_seen[index - 1] and is_seen[index + 1]
     return followed
 
@@ -305,30 +310,44 @@ def _choose_layers(
 
 
 def _find_overlaps(letters: Sequence[PlacedLetter], places: _Pixels) -> tuple[dict[int, set[int]], set[int]]:
-    """The text objects with letters that stand on each other, and those that stand on two others at one place."""
+    """The text objects with letters that stand on each other, and those that found no room at a place of many.
+
+    Letters beside each other share pixels too: where a program draws each by itself, `ill` has three at one pixel.
+    """
     columns, rows = (int(places[:, edge].max(initial=0)) for edge in (2, 3))
-    lower, upper = (np.zeros((rows + 1, columns + 1), dtype=np.int32) for _ in range(2))
+    levels = [np.zeros((rows + 1, columns + 1), dtype=np.int32) for _ in range(_MAX_AT_ONE_PLACE)]
     counts: Counter[tuple[int, int]] = Counter()
     crowded: set[int] = set()
     areas = ((places[:, 2] - places[:, 0]) * (places[:, 3] - places[:, 1])).tolist()
     for number, (letter, (left, top, right, bottom)) in enumerate(zip(letters, places.tolist(), strict=True), start=1):
-        first = lower[top:bottom, left:right]
-        others = _find_others(first, letter, letters, areas)
+        taken, has_room = _take_place([level[top:bottom, left:right] for level in levels], number)
+        others = _find_others(taken, letter, areas[number - 1], letters, areas)
         for other in others:
             # A word that is drawn again a little beside itself stands on its own neighbours too.
             counts[letter.source, other.source] += -2 if _is_again(letter, other) else 1
-        if any(not _is_again(letter, other) for other in others):
-            second = upper[top:bottom, left:right]
-            if any(not _is_again(letter, other) for other in _find_others(second, letter, letters, areas)):
-                crowded.add(letter.source)
-            second[second == 0] = number
-        first[first == 0] = number
+        if not has_room and any(not _is_again(letter, other) for other in others):
+            crowded.add(letter.source)
     pairs: dict[int, set[int]] = defaultdict(set)
     for (upper_source, lower_source), count in counts.items():
         if count > 0:
             pairs[upper_source].add(lower_source)
             pairs[lower_source].add(upper_source)
     return pairs, crowded & pairs.keys()
+
+
+def _take_place(levels: Sequence[_Pixels], number: int) -> tuple[list[_Pixels], bool]:
+    """Puts each pixel of a letter on the first level that is free there. Which letters it found on each level, and
+    whether it had room."""
+    found: list[_Pixels] = []
+    is_left: _Pixels | bool = True  # pixels that are taken on all levels so far
+    for level in levels:
+        is_taken = level > 0
+        level[is_left & ~is_taken] = number
+        if not is_taken.any():
+            return found, True
+        found.append(level[is_taken])
+        is_left = is_taken
+    return found, False
 
 
 def _find_touched(letters: Sequence[PlacedLetter], places: _Pixels) -> _Touched:
@@ -357,15 +376,14 @@ def _sum_areas(places: _Pixels) -> int:
 
 
 def _find_others(
-    region: _Pixels, letter: PlacedLetter, letters: Sequence[PlacedLetter], areas: Sequence[int]
+    found: Sequence[_Pixels], letter: PlacedLetter, area: int, letters: Sequence[PlacedLetter], areas: Sequence[int]
 ) -> list[PlacedLetter]:
     """Letters of other text objects that take a good part of a letter's place, or of whose place it takes a good part.
     A mark may hide a letter (a dash as thick as a line); that it is hidden itself matters to nobody."""
-    taken = region[region > 0]
-    if not taken.size:
+    if not found:
         return []
-    numbers = _count_numbers(taken)
-    if not letter.text.isalnum() or taken.size <= _OVERLAP * region.size:
+    numbers = _count_numbers(np.concatenate(found))
+    if not letter.text.isalnum() or found[0].size <= _OVERLAP * area:
         numbers = {
             number: count
             for number, count in numbers.items()
