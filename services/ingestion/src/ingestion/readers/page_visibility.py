@@ -180,7 +180,9 @@ def _find_shared(
             numbers = _count_numbers(region[region > 0])
             others = [number for number in numbers if _is_of_another(letters[index], letters[number - 1])]
             if others:
-                shared[top:bottom, left:right] |= np.isin(region, others)
+                # A single number, as beside a neighbour, is found faster by itself.
+                is_other = region == others[0] if len(others) == 1 else np.isin(region, others)
+                shared[top:bottom, left:right] |= is_other
         region[region == 0] = index + 1
     return shared
 
@@ -339,14 +341,17 @@ def _take_place(levels: Sequence[_Pixels], number: int) -> tuple[list[_Pixels], 
     """Puts each pixel of a letter on the first level that is free there. Which letters it found on each level, and
     whether it had room."""
     found: list[_Pixels] = []
-    is_left: _Pixels | bool = True  # pixels that are taken on all levels so far
+    here: Any = ...  # pixels that are taken on all levels so far
     for level in levels:
-        is_taken = level > 0
-        level[is_left & ~is_taken] = number
-        if not is_taken.any():
+        there = level[here]
+        taken = there[there > 0]
+        if not taken.size:
+            level[here] = number
             return found, True
-        found.append(level[is_taken])
-        is_left = is_taken
+        found.append(taken)
+        is_taken = level > 0
+        level[~is_taken if here is ... else here & ~is_taken] = number
+        here = is_taken
     return found, False
 
 
