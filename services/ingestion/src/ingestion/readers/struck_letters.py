@@ -9,7 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,7 @@ _THROUGH = 0.4  # of its columns: a line may be dashed
 # through empty paper is drawn so that nobody writes there.
 _ACROSS, _ACROSS_LETTERS = 0.7, 0.4
 _MANY_CROSSED = 3  # letters
+_MAX_ACROSS, _MAX_WORDS = 20, 300  # that a drawing is asked for
 _SAMPLES = 200  # points of such a line
 _BESIDE = 6  # pixels
 
@@ -80,7 +81,7 @@ def find_struck(page: pypdfium2.PdfPage, letters: Sequence[PlacedLetter], quarte
         return StruckText()
     turns = [quarter for quarter in dict.fromkeys(quarters) if quarter is not None]
     words = [word for quarter in turns for word in _find_crossed_words(letters, quarters, quarter, strokes)]
-    across = [stroke for stroke in strokes if _crosses_page(stroke, page, letters)]
+    across = list(islice(_list_across(strokes, page, letters), _MAX_ACROSS))
     if not words and not across:
         return StruckText()
     drawn, places = draw_without_text(page), place_on_picture(page, letters).tolist()
@@ -91,21 +92,27 @@ def find_struck(page: pypdfium2.PdfPage, letters: Sequence[PlacedLetter], quarte
         return sum(map(_has_thin_line, regions)) >= _MOST * len(said)
 
     is_page = any(_is_line_seen(drawn, page, stroke) for stroke in across)
-    return StruckText(tuple(word for word in words if is_seen(word)), is_page)
+    # More than a person would strike out are not looked at one by one.
+    seen = [*filter(is_seen, words[:_MAX_WORDS]), *words[_MAX_WORDS:]]
+    return StruckText(tuple(seen), is_page)
 
 
-def _crosses_page(stroke: _Stroke, page: pypdfium2.PdfPage, letters: Sequence[PlacedLetter]) -> bool:
-    """Whether it goes from one part of the page to the opposite one, through what is written between."""
+def _list_across(
+    strokes: Sequence[_Stroke], page: pypdfium2.PdfPage, letters: Sequence[PlacedLetter]
+) -> Iterator[_Stroke]:
+    """Those that go from one side of the page to the opposite one, or through what is written between."""
     width, height = page.get_size() if page.get_rotation() % 180 == 0 else page.get_size()[::-1]
-    (x0, y0), (x1, y1) = stroke.start, stroke.end
-    share = min(abs(x1 - x0) / max(width, 1.0), abs(y1 - y0) / max(height, 1.0))
-    if share < _ACROSS_LETTERS or share >= _ACROSS:
-        return bool(share >= _ACROSS)
     left, bottom, right, top = np.array([letter.box for letter in letters], dtype=float).T
     middle = (left + right) / 2
-    at = y0 + (middle - x0) * (y1 - y0) / (x1 - x0)
-    is_within = (middle >= min(x0, x1)) & (middle <= max(x0, x1))
-    return int((is_within & (bottom <= at) & (at <= top)).sum()) >= _MANY_CROSSED
+    for stroke in strokes:
+        (x0, y0), (x1, y1) = stroke.start, stroke.end
+        share = min(abs(x1 - x0) / max(width, 1.0), abs(y1 - y0) / max(height, 1.0))
+        if share < _ACROSS_LETTERS:
+            continue
+        at = y0 + (middle - x0) * (y1 - y0) / (x1 - x0)
+        is_within = (middle >= min(x0, x1)) & (middle <= max(x0, x1))
+        if share >= _ACROSS or (is_within & (bottom <= at) & (at <= top)).sum() >= _MANY_CROSSED:
+            yield stroke
 
 
 def _is_line_seen(drawn: _Numbers, page: pypdfium2.PdfPage, stroke: _Stroke) -> bool:
@@ -121,10 +128,9 @@ def _is_line_seen(drawn: _Numbers, page: pypdfium2.PdfPage, stroke: _Stroke) -> 
     rows, columns = rows[is_inside], columns[is_inside]
     if len(rows) < _SAMPLES / 2:
         return False
-    picture = drawn.astype(int)
-    line = np.min([picture[rows, columns + shift] for shift in (-2, -1, 0, 1, 2)], axis=0)
-    paper = np.minimum(picture[rows, columns - _BESIDE], picture[rows, columns + _BESIDE])
-    return bool((paper - line >= _CONTRAST).mean() >= _THROUGH)
+    line = np.min([drawn[rows, columns + shift] for shift in (-2, -1, 0, 1, 2)], axis=0)
+    paper = np.minimum(drawn[rows, columns - _BESIDE], drawn[rows, columns + _BESIDE])
+    return bool((paper.astype(int) - line >= _CONTRAST).mean() >= _THROUGH)
 
 
 def _find_crossed_words(
