@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -66,7 +66,9 @@ LIST_DECISIONS = """
     select trade_id, other_trade_id, decision from ingestion.trade_decision
     where trade_id = any($1) or other_trade_id = any($1) order by entry_id
 """
-_MAX_SIMILAR_READ = 2 * MAX_COMPARED  # or one of them would count beside another that was not read
+_MAX_SIMILAR_READ = 2 * MAX_COMPARED
+_MAX_STATED_READ = 10_000  # trades of all keys of one document
+_LEAST_SIMILAR_READ = 20
 _MAX_ON_LOOP = 50
 _MAX_LINKED_KEYS = 50  # beside those that are judged
 _MAX_LINKED_READ = 2 * _MAX_SIMILAR_READ  # trades of these keys: all are judged under the lock of the ledger
@@ -80,6 +82,8 @@ class SimilarTrades:
     keys: set[str]
     entries: list[LedgerEntry]
     former: dict[str, TradeJudgement] = field(default_factory=dict)  # as they were judged before
+    # Read beside the first ones of a key that has more: which of the others they are like is not known.
+    later_ids: set[str] = field(default_factory=set)
 
     def list_unread_counterparts(self) -> dict[str, str]:
         """Of each trade that was judged with one that is not among these: that one's id."""
@@ -101,9 +105,12 @@ async def read_similar_trades(
     similar = SimilarTrades(set(), [])
     wanted = set(match_keys)
     limit, left = len(wanted) + _MAX_LINKED_KEYS, _MAX_LINKED_READ
+    most = await _choose_most_of_key(conn, tenant_id, wanted)
     while wanted:
         similar.keys |= wanted
-        rows = await _list_similar_rows(conn, tenant_id, wanted, document_id)
+        rows, later = await _list_similar_rows(conn, tenant_id, wanted, document_id, most)
+        similar.later_ids |= {row["trade_id"] for row in later}
+        rows += later
         decisions = await conn.fetch(LIST_DECISIONS, [row["trade_id"] for row in rows])
         entries, former = await run_off_loop(len(rows), _read_entries, rows, decisions)
         similar.entries += entries
@@ -117,6 +124,17 @@ async def read_similar_trades(
         ordered = [*sorted(nearest), *sorted(further)][: limit - len(similar.keys)]
         wanted, left = await _choose_keys(conn, tenant_id, ordered, left)
     return similar
+
+
+async def _choose_most_of_key(conn: DatabaseSession, tenant_id: str, keys: Collection[str]) -> int:
+    """How many trades of one key are read: of two hundred keys that a sender has stated again and again not all, since
+    all are judged under the lock of the ledger."""
+    if len(keys) * _MAX_SIMILAR_READ <= _MAX_STATED_READ:
+        return _MAX_SIMILAR_READ
+    rows = await conn.fetch(_COUNT_SIMILAR, tenant_id, sorted(keys), _MAX_SIMILAR_READ)
+    if sum(row["trades"] for row in rows) <= _MAX_STATED_READ:
+        return _MAX_SIMILAR_READ
+    return max(_LEAST_SIMILAR_READ, _MAX_STATED_READ // len(keys))
 
 
 async def _choose_keys(
@@ -157,8 +175,8 @@ async def _list_linked_keys(
     return links, {row["match_key"] for row in rows}
 
 
-async def judge_entries(entries: Sequence[LedgerEntry]) -> dict[str, TradeJudgement]:
-    return await run_off_loop(len(entries), judge_trades, entries)
+async def judge_entries(entries: Sequence[LedgerEntry], later_ids: Collection[str] = ()) -> dict[str, TradeJudgement]:
+    return await run_off_loop(len(entries), judge_trades, entries, later_ids)
 
 
 async def run_off_loop(trades: int, work: Callable[..., _T], *values: Any) -> _T:
@@ -169,17 +187,18 @@ async def run_off_loop(trades: int, work: Callable[..., _T], *values: Any) -> _T
 
 
 async def _list_similar_rows(
-    conn: DatabaseSession, tenant_id: str, match_keys: Iterable[str], document_id: str | None
-) -> list[Any]:
-    """Of a key that very many trades have (a sender may state as many as he likes) those that are there
-    first, and beside them those of the document and those that people have decided about: none of these may wait for
-    ever without a state of its own."""
-    rows = list(await conn.fetch(_LIST_SIMILAR, tenant_id, sorted(match_keys), _MAX_SIMILAR_READ))
+    conn: DatabaseSession, tenant_id: str, match_keys: Iterable[str], document_id: str | None, most: int
+) -> tuple[list[Any], list[Any]]:
+    """Of a key that very many trades have (a sender may state as many as he likes) those that are there first; and
+    later ones, those of the document and those that people have decided about: none of these may wait for ever without
+    a state of its own."""
+    rows = list(await conn.fetch(_LIST_SIMILAR, tenant_id, sorted(match_keys), most))
     counts = Counter(row["match_key"] for row in rows)
-    if full := [key for key, count in counts.items() if count >= _MAX_SIMILAR_READ]:
-        known = [row["trade_id"] for row in rows if row["match_key"] in full]
-        rows += await conn.fetch(_LIST_LATER, tenant_id, full, document_id, known, _MAX_SIMILAR_READ)
-    return rows
+    full = [key for key, count in counts.items() if count >= most]
+    if not full:
+        return rows, []
+    known = [row["trade_id"] for row in rows if row["match_key"] in full]
+    return rows, list(await conn.fetch(_LIST_LATER, tenant_id, full, document_id, known, _MAX_SIMILAR_READ))
 
 
 def read_decisions(rows: Iterable[Any]) -> tuple[dict[str, set[str]], dict[str, set[str]]]:

@@ -115,7 +115,7 @@ async def judge_similar_trades(
     under the lock of its ledger. Documents whose trades change get new results; that of `current_document_id` is
     published by this transaction anyway."""
     similar = await read_similar_trades(conn, tenant_id, match_keys, current_document_id)
-    judged = await judge_entries(similar.entries)
+    judged = await judge_entries(similar.entries, similar.later_ids)
     judged |= await _list_kept_judgements(conn, tenant_id, similar, judged)
     if not judged:
         return

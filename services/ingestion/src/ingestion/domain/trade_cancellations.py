@@ -6,8 +6,8 @@ names is enough, and without one only what differs in nothing else is found.
 """
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date, timedelta
 from enum import IntEnum
 from typing import Self
@@ -23,6 +23,7 @@ from ingestion.domain.trade_matching import (
 )
 
 _MAX_COMPARED_REPLACEMENTS = 200  # of one trade
+_MAX_COMPARED_PAIRS = 100_000  # of replacements, of all trades that are judged together
 _MAX_DAYS_BETWEEN = 7  # a note is corrected soon, and the same security traded again
 
 
@@ -43,13 +44,16 @@ class CancellationMatches:
 
     by_trade: Mapping[int, Sequence[StatementGroup]]
     unclear: Mapping[int, StatementGroup]
+    taken: Mapping[str, int] = field(init=False)  # by the id of a cancellation's first statement
+
+    def __post_init__(self) -> None:
+        places = {group.first.trade_id: place for place, groups in self.by_trade.items() for group in groups}
+        object.__setattr__(self, "taken", places)
 
     def find_taken(self, cancellation: StatementGroup) -> tuple[int | None, StatementGroup]:
         """The place of the trade that it takes back, and the first of the cancellations that do."""
-        for place, groups in self.by_trade.items():
-            if any(one is cancellation for one in groups):
-                return place, groups[0]
-        return None, cancellation
+        place = self.taken.get(cancellation.first.trade_id)
+        return place, cancellation if place is None else self.by_trade[place][0]
 
 
 class Corrections:
@@ -62,12 +66,13 @@ class Corrections:
             if entry.document_type == CONTRACT_NOTE:
                 (taking if entry.trade.is_cancellation else made)[entry.document_id].append(entry)
         self._taking = {
-            document_id: {
-                one.trade_id: one
-                for one in cancellations
-                if any(_is_in_place(one.trade, own.trade) for own in made.get(document_id, ()))
-            }
+            document_id: _list_in_place(cancellations, made.get(document_id, ()))
             for document_id, cancellations in taking.items()
+        }
+        # By document the numbers of what it takes back; None: of something that it does not name.
+        self._numbers_taken = {
+            document_id: {find_reference(one.trade) for one in in_place.values()}
+            for document_id, in_place in self._taking.items()
         }
 
     def is_of_corrected_note(self, group: StatementGroup) -> bool:
@@ -87,33 +92,55 @@ class Corrections:
         return self._may_replace(one, other) or self._may_replace(other, one)
 
     def _may_replace(self, corrected: LedgerEntry, other: LedgerEntry) -> bool:
-        is_plain_note = other.document_type == CONTRACT_NOTE and not self._taking.get(other.document_id)
-        if not is_plain_note or corrected.content_sha256 == other.content_sha256:
+        numbers = self._numbers_taken.get(corrected.document_id)
+        if not numbers or corrected.content_sha256 == other.content_sha256:
             return False
-        return any(
-            have_same_printed_reference(taking.trade, other.trade)
-            if find_reference(taking.trade) is not None
-            else have_same_printed_reference(corrected.trade, other.trade) is not False
-            for taking in self._taking.get(corrected.document_id, {}).values()
-        )
+        if other.document_type != CONTRACT_NOTE or self._taking.get(other.document_id):
+            return False  # no plain note
+        number = find_reference(other.trade)
+        if number is not None and number in numbers:
+            return True
+        return None in numbers and have_same_printed_reference(corrected.trade, other.trade) is not False
+
+
+def _list_in_place(cancellations: Sequence[LedgerEntry], made: Sequence[LedgerEntry]) -> dict[str, LedgerEntry]:
+    """By their ids, the cancellations of a document that are in place of one of the trades which it makes. As
+    `_is_in_place` says of two, without a look at each pair."""
+    numbers = {find_reference(own.trade) for own in made} - {None}
+    return {
+        one.trade_id: one
+        for one in cancellations
+        if made and (_has_no_amounts(one.trade) or _names_another(find_reference(one.trade), numbers))
+    }
+
+
+def _names_another(number: str | None, numbers: Collection[str | None]) -> bool:
+    return number is not None and len(numbers) > (number in numbers)
 
 
 def _is_in_place(taking: Trade, made: Trade) -> bool:
     """By another number, or because the document does not tell the amounts of what it takes back."""
-    has_no_amounts = taking.price is None and taking.settled_amount is None
-    return has_no_amounts or have_same_printed_reference(taking, made) is False
+    return _has_no_amounts(taking) or have_same_printed_reference(taking, made) is False
+
+
+def _has_no_amounts(taking: Trade) -> bool:
+    return taking.price is None and taking.settled_amount is None
 
 
 def match_cancellations(
     cancellations: Sequence[StatementGroup], trades: Sequence[StatementGroup], corrections: Corrections
 ) -> CancellationMatches:
     """The clearest first: one that names its trade must not find it taken by one that would fit several."""
-    waiting = [(group, [_grade(group, trade, corrections) for trade in trades]) for group in cancellations]
+    places_of = _TradePlaces(trades)
+    waiting = [
+        (group, {place: _grade(group, trades[place], corrections) for place in places_of.list_possible(group)})
+        for group in cancellations
+    ]
     matched: defaultdict[int, list[StatementGroup]] = defaultdict(list)
     for least in (_Grade.DECIDED, _Grade.NAMED_ALIKE, _Grade.NAMED, _Grade.FITTING):
         unmatched = []
         for group, grades in waiting:
-            places = [place for place, grade in enumerate(grades) if grade >= least]
+            places = [place for place, grade in grades.items() if grade >= least]
             if not corrections.is_of_corrected_note(group):
                 # One of two cancellations that fit one trade means another one, where neither names it.
                 places = [place for place in places if not matched[place]] or places * (least >= _Grade.NAMED)
@@ -126,10 +153,34 @@ def match_cancellations(
     unclear = {
         place: group
         for group, grades in reversed(waiting)
-        for place, grade in enumerate(grades)
+        for place, grade in grades.items()
         if grade and place not in by_trade
     }
     return CancellationMatches(by_trade, _find_rivals(cancellations, trades, by_trade, corrections) | unclear)
+
+
+class _TradePlaces:
+    """Where the trades are that a cancellation may mean: those like it, those of its number, and those that a person
+    decided about. A page may have a hundred of either: all others are not looked at."""
+
+    def __init__(self, trades: Sequence[StatementGroup]) -> None:
+        self._places: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+        for place, trade in enumerate(trades):
+            for sign in {("key", trade.key), *(sign for one in trade.members for sign in _list_signs(one))}:
+                self._places[sign].append(place)
+
+    def list_possible(self, cancellation: StatementGroup) -> list[int]:
+        signs = {("key", cancellation.key), *(sign for one in cancellation.members for sign in _list_signs(one))}
+        return sorted({place for sign in signs for place in self._places.get(sign, ())})
+
+
+def _list_signs(entry: LedgerEntry) -> Iterator[tuple[str, str]]:
+    number = find_reference(entry.trade)
+    if number is not None:
+        yield "number", number
+    yield "decided", entry.trade_id
+    for other in entry.same_as:
+        yield "decided", other
 
 
 def _grade(cancellation: StatementGroup, trade: StatementGroup, corrections: Corrections) -> _Grade:
@@ -257,16 +308,22 @@ def _find_rivals(
                 for place, member in made[taking.document_id]
                 if corrections.makes_in_place(taking, member)
             ]
+    pairs_left = _MAX_COMPARED_PAIRS
     for replacements in replacing.values():
         if len({one.place for one in replacements}) > 1:
-            rivals |= _pair_rivals(replacements)
+            pairs_left -= len(replacements) ** 2
+            is_compared = len(replacements) <= _MAX_COMPARED_REPLACEMENTS and pairs_left >= 0
+            rivals |= _pair_rivals(replacements) if is_compared else _take_all_for_rivals(replacements)
     return rivals
 
 
 def _pair_rivals(replacements: Sequence[_Replacement]) -> dict[int, StatementGroup]:
-    """By their place: another one's cancellation. Of very many all are rivals: none is compared with all others."""
-    if len(replacements) > _MAX_COMPARED_REPLACEMENTS:
-        first = replacements[0]
-        other = next(one for one in replacements if one.place != first.place)
-        return {one.place: (other if one.place == first.place else first).group for one in replacements}
+    """By their place: another one's cancellation."""
     return {one.place: other.group for one in replacements for other in replacements if one.is_rival_of(other)}
+
+
+def _take_all_for_rivals(replacements: Sequence[_Replacement]) -> dict[int, StatementGroup]:
+    """Of very many none is compared with all others."""
+    first = replacements[0]
+    other = next(one for one in replacements if one.place != first.place)
+    return {one.place: (other if one.place == first.place else first).group for one in replacements}

@@ -5,7 +5,7 @@ statement judges all similar ones again, and a cancellation may come before its 
 """
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -44,12 +44,13 @@ class TradeJudgement:
     cancels: str | None = None
 
 
-def judge_trades(entries: Iterable[LedgerEntry]) -> dict[str, TradeJudgement]:
+def judge_trades(entries: Iterable[LedgerEntry], later_ids: Collection[str] = ()) -> dict[str, TradeJudgement]:
     """The judgement of each entry, by its id. `entries` are all of a tenant with one `build_match_key`, or with several
     that cancellations bring together: a corrected note may have another quantity than the one that it takes back.
 
-    Beyond `MAX_SIMILAR` of a security they are possible duplicates of its first one, which a person has to tell apart;
-    those that a person has decided about are compared as well, as many again.
+    Beyond `MAX_SIMILAR` of a security they are possible duplicates of its first one, which a person has to tell apart,
+    and so are `later_ids`: there are some between them and the others of their key that are not among `entries`, and
+    one of these may state the same trade. Those that a person has decided about are compared, as many again.
     """
     by_key: dict[str, list[LedgerEntry]] = {}
     for entry in sorted(entries, key=lambda entry: entry.rank):
@@ -59,7 +60,7 @@ def judge_trades(entries: Iterable[LedgerEntry]) -> dict[str, TradeJudgement]:
     cancellations: list[StatementGroup] = []
     judgements: dict[str, TradeJudgement] = {}
     for key, ranked in by_key.items():
-        compared, others = _choose_compared(ranked)
+        compared, others = _choose_compared(ranked, later_ids)
         trades += _group_entries(key, [entry for entry in compared if not entry.trade.is_cancellation], corrections)
         cancellations += _group_entries(key, [entry for entry in compared if entry.trade.is_cancellation], corrections)
         firsts = {entry.isin: entry for entry in reversed(compared)}
@@ -73,7 +74,9 @@ def judge_trades(entries: Iterable[LedgerEntry]) -> dict[str, TradeJudgement]:
     return judgements
 
 
-def _choose_compared(ranked: Sequence[LedgerEntry]) -> tuple[list[LedgerEntry], list[LedgerEntry]]:
+def _choose_compared(
+    ranked: Sequence[LedgerEntry], later_ids: Collection[str]
+) -> tuple[list[LedgerEntry], list[LedgerEntry]]:
     """Those that are compared with each other, and the others. Many trades of one security keep none of another out."""
     compared: list[LedgerEntry] = []
     others: list[LedgerEntry] = []
@@ -81,7 +84,7 @@ def _choose_compared(ranked: Sequence[LedgerEntry]) -> tuple[list[LedgerEntry], 
     for entry in ranked:
         isin = entry.isin
         counts[isin] += 1
-        is_within = counts[isin] <= MAX_SIMILAR and len(compared) < MAX_COMPARED
+        is_within = counts[isin] <= MAX_SIMILAR and len(compared) < MAX_COMPARED and entry.trade_id not in later_ids
         (compared if is_within else others).append(entry)
     decided = [entry for entry in others if entry.same_as or entry.distinct_from][:MAX_SIMILAR]
     decided_ids = {entry.trade_id for entry in decided}

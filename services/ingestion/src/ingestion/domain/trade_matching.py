@@ -111,7 +111,9 @@ def have_same_account(one: Trade, other: Trade) -> bool | None:
     """By the number, of which one may be the end of the other (some are printed without branch or client), else by the
     name of the account or its user: the same words, or some of them. Names that share a word only say nothing, and a
     number that is the beginning of the other (without a sub-account, or read up to its first blank only) neither."""
-    shorter, longer = sorted((compact_text(trade.account) for trade in (one, other)), key=len)
+    shorter, longer = compact_text(one.account), compact_text(other.account)
+    if len(shorter) > len(longer):
+        shorter, longer = longer, shorter
     if len(shorter) >= _SHORTEST_ACCOUNT and longer.endswith(shorter):
         return True
     if len(shorter) >= _SHORTEST_ACCOUNT and not longer.startswith(shorter):
@@ -138,6 +140,7 @@ def _round_alike(one: Decimal, other: Decimal) -> bool:
     return abs(one - other) <= Decimal(5).scaleb(-decimals - 1) if one != other else True
 
 
+@lru_cache(maxsize=4096)
 def _count_decimals(number: Decimal) -> int:
     """Of prices two at least are printed: a price of 20 is 20.00, and not one that rounds 20.40."""
     exponent = number.normalize().as_tuple().exponent

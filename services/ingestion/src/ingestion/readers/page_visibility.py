@@ -94,7 +94,7 @@ def find_visible(page: pypdfium2.PdfPage, letters: Sequence[PlacedLetter]) -> li
     """Whether each letter is seen. A mark (a comma, a hyphen), or a row of them, is seen with the letter beside it."""
     if not letters:
         return []
-    places = _place_on_picture(page, letters)
+    places = place_on_picture(page, letters)
     if _sum_areas(places) > _MAX_PIXELS:
         return [False] * len(letters)  # on each other: nobody can say what is seen
     objects = list_text_objects(page)
@@ -266,11 +266,17 @@ def _draw(page: pypdfium2.PdfPage) -> _Pixels:
     return pixels.reshape(pixels.shape[:2])
 
 
+def draw_without_text(page: pypdfium2.PdfPage) -> _Pixels:
+    """The page in grey, on which letters have the places of `place_on_picture`."""
+    with _without(list_text_objects(page).values()):
+        return _draw(page)
+
+
 def _choose_scale(page: pypdfium2.PdfPage) -> float:
     return min(_SCALE, _MAX_SIDE / float(max(*page.get_size(), 1.0)))
 
 
-def _place_on_picture(page: pypdfium2.PdfPage, letters: Sequence[PlacedLetter]) -> _Pixels:
+def place_on_picture(page: pypdfium2.PdfPage, letters: Sequence[PlacedLetter]) -> _Pixels:
     """A row for each letter: first column, first row, last column and last row, without the last; as the page is shown,
     whichever way it is turned and cut."""
     edge = 1_000_000  # places are whole numbers there: with so many of them nothing is lost

@@ -2,6 +2,8 @@
 
 import random
 import threading
+from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
 import asyncpg
@@ -11,8 +13,8 @@ from stated_trades import NOTE, finish, outcome_of
 
 from ingestion.adapters import similar_trades
 from ingestion.adapters.similar_trades import FOLDED_REFERENCE
-from ingestion.domain.trade import read_stored_trade
-from ingestion.domain.trade_matching import compact_text
+from ingestion.domain.trade import ACTIVITY_STATEMENT, read_stored_trade
+from ingestion.domain.trade_matching import build_match_key, compact_text
 from mailroom_common.migrations import bundled_migrations
 
 pytestmark = pytest.mark.stack
@@ -81,3 +83,44 @@ async def test_many_similar_trades_are_read_beside_the_loop_that_renews_leases(
     monkeypatch.setattr("ingestion.adapters.similar_trades.read_stored_trade", read_and_tell)
     await finish(site, "note", outcome_of(NOTE))
     assert readers == {False}
+
+
+async def test_behind_more_trades_of_another_security_than_are_read_no_note_counts_twice(
+    site: Ingestion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its copy is not among those that are read: who floods a day would have both booked."""
+    monkeypatch.setattr(similar_trades, "_MAX_SIMILAR_READ", 2)
+    for name in ("flood", "more of it"):
+        await finish(site, name, outcome_of(replace(NOTE, isin="US0378331005", reference=name)))
+    copies = [await finish(site, "note", outcome_of(NOTE), source=f"source-{number}") for number in (1, 2)]
+    assert await list_states(site, *copies) == ["possible_duplicate"] * 2
+
+
+async def test_of_many_trades_that_are_stated_again_and_again_those_that_came_first_are_read(
+    site: Ingestion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All are judged under the lock of the ledger: what a sender repeats would hold it for minutes."""
+    monkeypatch.setattr(similar_trades, "_MAX_SIMILAR_READ", 10)
+    monkeypatch.setattr(similar_trades, "_MAX_STATED_READ", 4)
+    monkeypatch.setattr(similar_trades, "_LEAST_SIMILAR_READ", 1)
+    listed = [replace(NOTE, quantity=Decimal(quantity), reference=None) for quantity in (1, 2)]
+    statements = [
+        await finish(site, name, replace(outcome_of(*listed), document_type=ACTIVITY_STATEMENT)) for name in "abcd"
+    ]
+    async with site.pool.acquire() as conn:
+        keys = {build_match_key(trade) for trade in listed}
+        similar = await similar_trades.read_similar_trades(conn, "acme", keys, statements[3])
+    assert [entry.document_id for entry in similar.entries if entry.trade_id not in similar.later_ids] == [
+        *statements[:2],
+        *statements[:2],
+    ]
+    assert await list_states(site, statements[0]) == ["counted"] * 2
+    # What is behind them is left to a person, and keeps its state when others come.
+    assert await list_states(site, *statements[1:]) == ["possible_duplicate"] * 6
+
+
+async def list_states(site: Ingestion, *document_ids: str) -> list[str]:
+    rows = await site.pool.fetch(
+        "select state from ingestion.trade where document_id = any($1) order by seq", list(document_ids)
+    )
+    return [row["state"] for row in rows]

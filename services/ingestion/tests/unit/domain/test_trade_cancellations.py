@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ingestion_fakes import build_trade
 
+from ingestion.domain import trade_cancellations
 from ingestion.domain.ledger_entry import LedgerEntry
 from ingestion.domain.trade import ACTIVITY_STATEMENT, CONTRACT_NOTE, Direction, Trade
 from ingestion.domain.trade_cancellations import find_days_of_cancellations, may_be_taken_back
@@ -222,6 +223,34 @@ def test_a_note_of_very_many_trades_and_cancellations_counts_none_of_them_and_is
     taken = [build_taking(trade, FORMER.reference) for trade in trades]
     states = settle([("former", CONTRACT_NOTE, [FORMER]), ("note", CONTRACT_NOTE, [*trades, *taken])])
     assert "counted" not in {state for trade_id, state in states.items() if trade_id.startswith("note")}
+
+
+def test_cancellations_are_compared_with_the_trades_that_they_may_mean_and_not_with_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of a hundred of each, every pair took seconds, in which the ledger of the tenant was locked; each further mail
+    made it longer, until Postgres ended the transaction each time."""
+    grades = count_calls(monkeypatch, trade_cancellations, "_grade")
+    rivals = count_calls(monkeypatch, trade_cancellations._Replacement, "is_rival_of")
+    monkeypatch.setattr(trade_cancellations, "_MAX_COMPARED_PAIRS", 2000)
+    trades = [replace(FORMER, quantity=Decimal(10 + number), reference=f"R-{number:04}") for number in range(30)]
+    taken = [replace(trade, reference=f"S-{trade.reference}", is_cancellation=True) for trade in trades]
+    states = settle([("note", CONTRACT_NOTE, [*trades, *taken])])
+    assert len(grades) <= 2 * len(trades)
+    assert len(rivals) <= 2000
+    assert set(states.values()) == {"possibly_cancelled", "cancellation_unmatched"}
+
+
+def count_calls(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> list[None]:
+    calls: list[None] = []
+    original = getattr(owner, name)
+
+    def call(*values: Any) -> Any:
+        calls.append(None)
+        return original(*values)
+
+    monkeypatch.setattr(owner, name, call)
+    return calls
 
 
 @pytest.mark.parametrize(
