@@ -356,17 +356,17 @@ def _find_overlaps(letters: Sequence[PlacedLetter], places: _Pixels) -> _Overlap
         if not taken:
             continue
         found = {
-            other: count
-            for other, count in _count_numbers(np.concatenate(taken)).items()
-            if letters[other - 1].source != letter.source
+            below: count
+            for below, count in _count_numbers(np.concatenate(taken)).items()
+            if letters[below - 1].source != letter.source
         }
-        for other in found:
-            if not _is_again(letter, letters[other - 1]):
-                shared = _measure_shared(letter.box, letters[other - 1].box)
+        for below in found:
+            if not _is_again(letter, letters[below - 1]):
+                shared = _measure_shared(letter.box, letters[below - 1].box)
                 covered[number - 1] += shared / max(_measure(letter.box), _TINY)
-                covered[other - 1] += shared / max(_measure(letters[other - 1].box), _TINY)
+                covered[below - 1] += shared / max(_measure(letters[below - 1].box), _TINY)
         is_on_others = letter.text.isalnum() and taken[0].size > _OVERLAP * areas[number - 1]
-        others = [letters[other - 1] for other in found] if is_on_others else _find_others(found, letters, areas)
+        others = [letters[below - 1] for below in found] if is_on_others else _find_others(found, letters, areas)
         for other in others:
             # A word that is drawn again a little beside itself stands on its own neighbours too.
             counts[letter.source, other.source] += -2 if _is_again(letter, other) else 1
