@@ -384,3 +384,19 @@ Account number: {second}
 def test_of_two_accounts_none_is_that_of_all_trades() -> None:
     assert [found.trade.account for found in read(TWO_ACCOUNTS.format(second="40218999")).trades] == [None, None]
     assert {found.trade.account for found in read(TWO_ACCOUNTS.format(second="40218833")).trades} == {"40218833"}
+
+
+@pytest.mark.parametrize(
+    ("line", "is_proven"),
+    [
+        ("Our charge 9.95, government duty 3.60, to pay 733.55", False),
+        ("Commission 9.95", False),
+        ("Total 720.00", True),
+        ("Commission 0.00", True),
+    ],
+)
+def test_what_the_line_below_the_row_of_a_note_adds_is_not_left_out(line: str, is_proven: bool) -> None:
+    head = "Side  Security  ISIN  Quantity  Price (GBP)  Amount (GBP)"
+    row = "Buy  Vodafone Group  GB00BH4HKS39  1,000  0.7200  720.00"
+    note = read(f"Contract note\nTrade date  13 November 2026\n{head}\n{row}\n{line}")
+    assert note.trades[0].is_settlement_proven is is_proven
