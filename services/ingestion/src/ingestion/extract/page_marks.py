@@ -16,7 +16,7 @@ _MAX_LINES = 1500
 def find_doubt_of_marks(transcript: Transcript) -> ReviewReason | None:
     """Who strikes out a value writes another one beside it, or means that it counts no more: no rule tells which. A
     stamp may take back all that the page says."""
-    if transcript.marks.struck_out:
+    if transcript.marks.struck_out or transcript.marks.is_crossed_out:
         return ReviewReason.STRUCK_OUT
     return ReviewReason.STAMPED if _list_doubtful_stamps(transcript) else None
 
@@ -28,8 +28,10 @@ def may_be_invoice(marks: PageMarks) -> bool:
 
 def show_marks(transcript: Transcript) -> dict[str, Any]:
     """What an extraction has of them, nothing where there are none."""
-    shown = {"struck_out": list(transcript.marks.struck_out), "stamps": _list_doubtful_stamps(transcript)}
-    shown = {name: words for name, words in shown.items() if words}
+    marks = transcript.marks
+    found = {"struck_out": list(marks.struck_out), "stamps": _list_doubtful_stamps(transcript)}
+    shown: dict[str, Any] = {name: words for name, words in found.items() if words}
+    shown |= {"is_crossed_out": True} if marks.is_crossed_out else {}
     return {PAGE_MARKS: shown} if shown else {}
 
 

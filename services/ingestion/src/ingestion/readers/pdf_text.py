@@ -121,7 +121,7 @@ def _read_page(document: pypdfium2.PdfDocument, number: int, read: PDFText) -> N
         read.pictured.append(number)
     if unread is ReviewReason.TEXT_GARBLED:
         return  # letters that mean nothing are worse than none
-    read.marks += PageMarks(letters.struck_out, letters.stamps)
+    read.marks += PageMarks(letters.struck_out, letters.stamps, letters.is_crossed_out)
     _add_lines(number, letters.groups, letters.is_cut, read)
     if unread is ReviewReason.NO_TEXT_LAYER and any(letters.hidden):
         # What another program read off the picture, or what nobody wrote: a person has it as a proposal.

@@ -155,6 +155,11 @@ def test_an_invoice_with_words_that_are_struck_out_is_for_a_person_who_is_shown_
     assert "page_marks" not in extracted(page(INVOICE))["extraction"]
 
 
+def test_an_invoice_whose_page_is_crossed_out_is_for_a_person() -> None:
+    answer = extracted(replace(page(INVOICE), marks=PageMarks(is_crossed_out=True)))
+    assert (answer["review_reason"], answer["extraction"]["page_marks"]) == ("struck_out", {"is_crossed_out": True})
+
+
 def test_what_is_struck_out_on_the_page_of_an_e_invoice_is_for_a_person() -> None:
     assert extracted(replace(with_xml(CII(), PAGE_OF_XML), marks=STRUCK))["review_reason"] == "struck_out"
 
