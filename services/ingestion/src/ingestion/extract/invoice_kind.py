@@ -103,6 +103,11 @@ def _read_title(text: str) -> _Title | None:
     return _Title.REVERSAL if is_either or is_made_up else named[0]
 
 
+def gives_back(text: str) -> bool:
+    """Whether a cell is the title of what gives something back, or stands in an invoice's place."""
+    return _read_title(text) in _TYPE_OF
+
+
 def _may_give_back(text: str) -> bool:
     """Whether a cell could be the title of what gives something back: a few words, and no amount."""
     is_title = len(text) <= _MAX_TITLE and len(text.split()) <= _WORDS_OF_TITLE and not values.is_money(text)
