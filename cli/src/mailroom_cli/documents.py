@@ -8,12 +8,12 @@ from typing import Annotated
 import typer
 
 from mailroom_cli.export_files import FileKind, refuse_terminal, write_export
+from mailroom_cli.money import format_total
 from mailroom_cli.site_api import JSON, SiteAPI, open_site_api, quote_segment
 from mailroom_cli.source_views import MAX_LISTED, find_source_id, note_limit, print_columns, print_json
 from mailroom_cli.terminal import print_line
 from mailroom_cli.trade_corrections import correct_trades
 from mailroom_common.errors import Rejected, Unavailable
-from mailroom_common.money import format_total
 
 app = typer.Typer(name="documents", no_args_is_help=True, help="Documents, and what people decide about them.")
 

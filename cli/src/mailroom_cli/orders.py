@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
+from mailroom_cli.money import join_money
 from mailroom_cli.site_api import JSON, open_site_api, quote_segment
 from mailroom_cli.source_views import MAX_LISTED, note_limit, print_columns, print_json
 from mailroom_cli.terminal import print_line
 from mailroom_common.errors import Rejected
-from mailroom_common.money import join_money
 
 app = typer.Typer(name="orders", no_args_is_help=True, help="Pending orders, and the trades that executed them.")
 

@@ -7,10 +7,10 @@ from typing import Annotated
 import typer
 
 from mailroom_cli.export_files import FileKind, refuse_terminal, write_export
+from mailroom_cli.money import join_money
 from mailroom_cli.site_api import JSON, open_site_api, quote_segment
 from mailroom_cli.source_views import MAX_LISTED, find_source_id, note_limit, print_columns, print_json
 from mailroom_cli.terminal import print_line
-from mailroom_common.money import join_money
 
 app = typer.Typer(
     name="trades", no_args_is_help=True, help="Trades of contract notes and statements: each counts once."

@@ -154,6 +154,7 @@ def test_name_of_two_or_of_none_is_refused_with_what_there_is(site: FakeSite) ->
         result = CliRunner().invoke(app, ["sources", "show", name])
         assert isinstance(result.exception, Rejected)
         assert sentence in str(result.exception)
+    assert site.lists[-1] == {"limit": "10"}  # a few to choose from, and not the list of all
 
 
 def test_delete_asks_first(site: FakeSite) -> None:

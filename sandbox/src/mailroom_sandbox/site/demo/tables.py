@@ -8,7 +8,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from mailroom_common.money import format_total
 from mailroom_sandbox.site.demo.accounting import Item, MailAccount, PartOutcome
 
 _COLUMNS = (
@@ -98,13 +97,22 @@ def _build_cells(document: Item, mailbox: str) -> list[str]:
         extraction.get("supplier_name") or "",
         extraction.get("invoice_number") or "",
         extraction.get("issue_date") or "",
-        format_total(extraction),
+        _format_total(extraction),
         (document["source_metadata"] or {}).get("attachment_filename") or "",
     ]
 
 
 def _read_reason(document: Item | None) -> str:
     return str((document and (document["skip_reason"] or document["review_reason"])) or "")
+
+
+def _format_total(extraction: Mapping[str, Any]) -> str:
+    """`?` is behind what its page calls the total though its own amounts speak against it."""
+    believed, doubted = extraction.get("total_gross"), (extraction.get("page_totals") or {}).get("total_gross")
+    amount = believed or doubted
+    if amount is None:
+        return ""  # a currency alone is no total
+    return " ".join(filter(None, (amount, extraction.get("currency"), None if believed else "?")))
 
 
 def _fit_text(text: str, width: int) -> str:

@@ -187,6 +187,9 @@ class PgDocumentLeases:
                 return None
             # As it is now: a person may have decided since the claim.
             former = read_outcome(held) if ResultStatus(held["status"]) in FINAL_STATUSES else None
+            if failed is not None and former is not None:
+                # Nothing was read: the document says what it says now, which other documents' trades may have changed.
+                outcome = replace(former, archive_path=former.archive_path or outcome.archive_path)
             reading = outcome
             outcome, is_proposed = await _settle_outcome(conn, held, reading, former)
             # Read again to the same outcome: each result is repeated as it was, with the same event id, and only the

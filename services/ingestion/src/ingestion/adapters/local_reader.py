@@ -11,6 +11,7 @@ from ingestion.adapters.reader_runner import ReaderRunner, require_agreed
 from ingestion.adapters.template_reader import LocalTemplateReader
 from ingestion.domain.evidence import MAX_BOXES, EvidenceBox
 from ingestion.domain.invoice import DOCUMENT_TYPES, PAGE_TOTALS, TOTAL_FIELDS, Invoice, InvoiceLine
+from ingestion.domain.page_marks import MAX_MARK_LETTERS, MAX_MARKS, PAGE_MARKS
 from ingestion.domain.reasons import DocumentSkipReason, ReviewReason
 from ingestion.domain.routing import Classification, Extraction
 from ingestion.domain.trade import TRADE_DOCUMENT_TYPES, TRADE_FIELDS, Trade
@@ -116,6 +117,7 @@ def _decode_classification(answer: Any) -> Classification:
 def _decode_extraction(answer: Any) -> Extraction:
     fields, doubts = dict(answer["extraction"]), answer["doubts"]
     page_values, page_totals = fields.pop("page_values", {}), fields.pop(PAGE_TOTALS, {})
+    _require_marks(fields.pop(PAGE_MARKS, {}))
     require_agreed(answer["document_type"] in DOCUMENT_TYPES and _is_short_text(answer["reader"]))
     require_agreed(isinstance(doubts, list) and all(map(_is_short_text, doubts)))
     lines = fields["lines"]
@@ -138,6 +140,16 @@ def _decode_extraction(answer: Any) -> Extraction:
     )
 
 
+def _require_marks(value: Any) -> None:
+    """Short texts, and not more of them than a person looks at."""
+    require_agreed(isinstance(value, dict) and value.get("is_crossed_out", True) is True)
+    lists = {name: texts for name, texts in value.items() if name != "is_crossed_out"}
+    require_agreed(lists.keys() <= {"struck_out", "stamps", "comments"})
+    for texts in lists.values():
+        require_agreed(isinstance(texts, list) and len(texts) <= MAX_MARKS)
+        require_agreed(all(isinstance(text, str) and len(text) <= MAX_MARK_LETTERS for text in texts))
+
+
 def _decode_review_reason(value: Any) -> ReviewReason | None:
     return None if value is None else ReviewReason(value)
 
@@ -150,6 +162,8 @@ def _decode_note_type(answer: Any) -> Classification:
 
 def _decode_trades(answer: Any) -> Extraction:
     fields, doubts = dict(answer["extraction"]), answer["doubts"]
+    marks = fields.pop(PAGE_MARKS, {})
+    _require_marks(marks)
     require_agreed(answer["document_type"] in TRADE_DOCUMENT_TYPES and _is_short_text(answer["reader"]))
     require_agreed(isinstance(doubts, list) and all(map(_is_short_text, doubts)))
     require_agreed(fields.keys() == {"trades"} and isinstance(fields["trades"], list))
@@ -159,7 +173,7 @@ def _decode_trades(answer: Any) -> Extraction:
         Trade.from_json(trade).adds_up()  # routing asks this too, and must not fail then
     return Extraction(
         answer["document_type"],
-        fields,
+        fields | ({PAGE_MARKS: marks} if marks else {}),
         _decode_confidence(answer["confidence"]),
         answer["reader"],
         tuple(doubts),

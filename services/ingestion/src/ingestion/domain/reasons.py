@@ -17,6 +17,8 @@ class ReviewReason(StrEnum):
     TOTALS_DO_NOT_ADD_UP = "totals_do_not_add_up"  # what the page names beside its total does not make it
     SUPPLIER_UNCERTAIN = "supplier_uncertain"  # one sign alone says whose invoice it is, and no other agrees with it
     DOCUMENT_TYPE_UNCERTAIN = "document_type_uncertain"  # titles of an invoice and of what is given back are on it
+    STRUCK_OUT = "struck_out"  # a line goes through words of it: what counts instead a person says
+    STAMPED = "stamped"  # a stamp, a watermark or a comment may take back or replace what it says
     CONFIDENCE_LOW = "confidence_low"  # its reader is less sure than its doc source asks for
     TRADES_NOT_READ = "trades_not_read"  # it names securities that no trade which was read is in
     # A statement may sum up what notes state one by one, or the other way round: they would be booked twice.
@@ -41,7 +43,8 @@ class ReviewReason(StrEnum):
     FORM_NOT_READ = "form_not_read"  # a form whose page is a placeholder: only some programs show what is in it
     PAGES_NOT_READ = "pages_not_read"  # more pages, or more text on a page, than is read, or a file that was cut
     SEVERAL_E_INVOICES = "several_e_invoices"  # XMLs of different invoices in one file: a person says which
-    SEVERAL_INVOICES = "several_invoices"  # PDFs in the PDF, or pages of it, are different invoices: a person decides
+    # PDFs in the PDF, pages of it, or what stands on one page, are different papers: a person decides.
+    SEVERAL_INVOICES = "several_invoices"
     EMBEDDED_FILES_NOT_READ = "embedded_files_not_read"  # files in a PDF that nothing reads, pictures without OCR
     XML_UNREADABLE = "xml_unreadable"  # an e-invoice's XML that cannot be read, whatever its page says
     IMAGE_NEEDS_OCR = "image_needs_ocr"  # a picture, and OCR is switched off or found no text on it

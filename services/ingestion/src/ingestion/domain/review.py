@@ -11,6 +11,7 @@ from ingestion.domain.currencies import LAST_YEARS, was_replaced_before
 from ingestion.domain.document import FINAL_STATUSES, DocumentOutcome
 from ingestion.domain.invoice import INVOICE, PAGE_TOTALS, Invoice
 from ingestion.domain.layout_template import TEMPLATE_EVIDENCE
+from ingestion.domain.page_marks import PAGE_MARKS
 from ingestion.domain.reasons import DocumentSkipReason, Reason, ReviewReason
 from ingestion.domain.routing import Extraction, route_extraction
 from ingestion.domain.supplier_accounts import KNOWN_IBANS
@@ -21,9 +22,11 @@ from mailroom_common.events import Profile, ResultStatus
 _USUAL_TYPES = {Profile.INVOICE: INVOICE, Profile.CONTRACT_NOTE: CONTRACT_NOTE}
 # The reader of fields that nothing was read of.
 _NO_READER = "review"
-# What the page says beside the XML, a language model beside the rules, earlier documents beside the account: settled
-# by a decision.
-_NOT_FIELDS = frozenset({"page_values", "model_values", "template_values", TEMPLATE_EVIDENCE, KNOWN_IBANS, PAGE_TOTALS})
+# What the page says beside the XML, a language model beside the rules, earlier documents beside the account, marks on
+# the page: settled by a decision.
+_NOT_FIELDS = frozenset(
+    {"page_values", "model_values", "template_values", TEMPLATE_EVIDENCE, KNOWN_IBANS, PAGE_TOTALS, PAGE_MARKS}
+)
 
 # Nobody gives more time to pay; a due date beyond it has a wrong digit in its year.
 _LONGEST_TERM = timedelta(days=5 * 366)

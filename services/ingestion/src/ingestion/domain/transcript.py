@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
 
+from ingestion.domain.page_marks import NO_MARKS, PageMarks
 from ingestion.domain.page_orientation import PageOrientation
 from ingestion.domain.reasons import ReviewReason
 
@@ -91,7 +92,7 @@ class Transcript:
     (from 0) that are a picture, or whose letters mean nothing, and were not read by OCR; `cut_pages` those of which OCR
     read a part. `orientations` say how pages that OCR read were turned. `part_starts` are the first
     pages of the PDFs and pictures in the PDF, which follow on its own pages; `has_unread_files` says that there are
-    files in it that nothing reads, OCR neither.
+    files in it that nothing reads, OCR neither. `marks` were made on its pages once they were written.
     """
 
     content_type: str
@@ -104,6 +105,7 @@ class Transcript:
     cut_pages: tuple[int, ...] = ()
     orientations: Mapping[int, PageOrientation] = field(default_factory=dict)
     has_unread_files: bool = False
+    marks: PageMarks = NO_MARKS
 
     @cached_property
     def text(self) -> str:
@@ -146,6 +148,7 @@ class Transcript:
             "cut_pages": list(self.cut_pages),
             "orientations": [[page, *orientation.to_list()] for page, orientation in self.orientations.items()],
             "has_unread_files": self.has_unread_files,
+            "marks": self.marks.to_json(),
         }
 
     @classmethod
@@ -166,6 +169,7 @@ class Transcript:
             cut_pages=tuple(value["cut_pages"]),
             orientations={page: PageOrientation.from_list(orientation) for page, *orientation in value["orientations"]},
             has_unread_files=value["has_unread_files"],
+            marks=PageMarks.from_json(value["marks"]),
         )
 
 

@@ -6,7 +6,7 @@ from importlib.resources import files
 
 from ingestion.domain.transcript import TextCell, TextLine
 from ingestion.extract import labels, title_words, values
-from ingestion.extract.company_names import begins_alike, list_long_words, parse_name
+from ingestion.extract.company_names import begins_alike, list_long_words, normalize_name, parse_name
 from ingestion.extract.customer_cells import is_buyer_cell
 from ingestion.extract.page_blocks import find_cell, list_block
 from ingestion.extract.sender_line import is_town
@@ -144,11 +144,23 @@ def list_column(page: Sequence[TextLine], index: int, cell: TextCell, name: str)
             if abs(other.left - cell.left) > _SAME_COLUMN:
                 continue
             is_number = is_own_number(other)
-            if not is_number and _ENDS_COLUMN.search(other.text):
+            if _names_another_company(other.text, name) or (not is_number and _ENDS_COLUMN.search(other.text)):
                 return
             yield other
             if is_number:
                 return
+
+
+def _names_another_company(text: str, name: str) -> bool:
+    """Whether a company's whole name stands in a text, and it is another one: in a foot, say, far below a customer."""
+    company = _COMPANY_WITH_NAME.search(text[:_MAX_LINE])
+    ours = normalize_name(name)
+    if company is None or is_town(text) or is_bank(company[0]):
+        return False
+    return not (ours and ours in normalize_name(text))
+
+
+_COMPANY_WITH_NAME = re.compile(rf"(?<![^\W_])[^\W\d_a-z][^\W\d_]{{2,30}},?\s{labels.COMPANY.pattern}")
 
 
 def list_own_cells(page: Sequence[TextLine], index: int, cell: TextCell, name: str) -> list[TextCell]:

@@ -11,7 +11,7 @@ from ingestion.extract.american_seller import is_american_seller
 from ingestion.extract.date_order import find_said_orders, may_write_day_first
 from ingestion.extract.foreign_signs import list_own_texts
 from ingestion.extract.invoice_number import find_invoice_number, keep_first_labels
-from ingestion.extract.issue_date_labels import choose_issue_date, list_labelled_dates
+from ingestion.extract.issue_date_labels import are_only_of_tax, choose_issue_date, list_labelled_dates
 from ingestion.extract.page_head import limit_to_head
 from ingestion.extract.part_payments import is_part_payment
 from ingestion.extract.value_places import find_first_parsed, list_texts_beside
@@ -70,15 +70,17 @@ def find_issue_date(page: Sequence[TextLine], day_first: bool | None) -> date | 
     labelled = list_labelled_dates(
         _blank_terms(page), labels.ISSUE_DATE, lambda text: _read_issue_date(text, day_first)
     )
-    if labelled:
-        return choose_issue_date(labelled)
     outside = [line for line in page if not _is_table_head(line)]
-    bare = next((found.day for found in list_labelled_dates(outside, labels.BARE_DATE, read_bare)), None)
-    if shared := _find_date_beside_number(page, day_first):
-        # `Date:` is the invoice's as well: which of two is, nobody can tell.
-        return shared if bare in (None, shared) else None
-    if bare:
-        return bare
+    bare = {found.day for found in list_labelled_dates(outside, labels.BARE_DATE, read_bare)}
+    if labelled:
+        chosen = choose_issue_date(labelled)
+        # A tax point may be another day than the invoice's own.
+        return None if bare - {chosen} and are_only_of_tax(labelled) else chosen
+    # `Date:` is the invoice's as well: which of two is, nobody can tell.
+    shared = _find_date_beside_number(page, day_first)
+    if bare or shared:
+        days = bare | ({shared} if shared else set())
+        return days.pop() if len(days) == 1 else None
     if beside_number := find_first_parsed(list_texts_beside(page, labels.NUMBER_AND_DATE), read):
         return beside_number
     if any(kind_words.RECEIPT_TITLE.match(cell.text) for line in page[:20] for cell in line.cells):

@@ -57,7 +57,9 @@ def _find_in_words(head: Sequence[str]) -> str | None:
     """Where no title stands alone: of which kind what a line begins with is, or any line tells of."""
     if any(map(title_words.CORRECTION_WORD.search, head)):
         return CORRECTED_INVOICE
-    is_credit = any(labels.HEADLINE.match(text) and title_words.CREDIT_WORD.search(text) for text in head)
+    is_credit = any(
+        labels.HEADLINE.match(text) and title_words.CREDIT_WORD.search(text) and not _names_both(text) for text in head
+    )
     return CREDIT_NOTE if is_credit else None
 
 
@@ -95,10 +97,15 @@ def _read_title(text: str) -> _Title | None:
     rest = _BESIDE_TITLE.sub(" ", _NUMBER_WORDS.sub(" ", _WITH_DIGITS.sub(" ", rest)))
     if any(letter.isalpha() for letter in rest):
         return None
-    is_either = named[0] in _TYPE_OF and _EITHER.search(text) is not None
+    is_either = named[0] in _TYPE_OF and (_EITHER.search(text) is not None or _names_both(text))
     # `Correctiefactuur`: a word for an invoice, made up with one for what is undone.
     is_made_up = named[0] is _Title.PLAIN and title_words.GIVEN_BACK.search(text) is not None
     return _Title.REVERSAL if is_either or is_made_up else named[0]
+
+
+def gives_back(text: str) -> bool:
+    """Whether a cell is the title of what gives something back, or stands in an invoice's place."""
+    return _read_title(text) in _TYPE_OF
 
 
 def _may_give_back(text: str) -> bool:
@@ -109,3 +116,11 @@ def _may_give_back(text: str) -> bool:
 
 # `Rechnung/Gutschrift`: one form for both.
 _EITHER = re.compile(r"[^\W\d_]\s*/\s*[^\W\d_]")
+# `Invoice and credit note`, `Rechnung (keine Gutschrift)`: an invoice first, and the other beside it.
+_BESIDE = re.compile(r"[(\[&+;,–—]|\b(?:and|or|und|oder|et|ou|y|o|e|en|of|i|lub|a|nebo|og|eller|och)\b", re.IGNORECASE)
+
+
+def _names_both(text: str) -> bool:
+    given = next(filter(None, (word.search(text) for _, word in _WORDS[:2])), None)
+    invoice = title_words.INVOICE_WORD.search(text[: given.start()]) if given else None
+    return bool(given and invoice and _BESIDE.search(text[invoice.end() : given.start()]))

@@ -1,7 +1,7 @@
 """The table of an invoice: rows between its heads and its totals that make one of the totals."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import accumulate, islice, permutations
@@ -10,6 +10,7 @@ from ingestion.domain.invoice import InvoiceLine, LineAmounts
 from ingestion.domain.transcript import TextCell, TextLine
 from ingestion.extract import change_labels, labels, tax_labels, values
 from ingestion.extract.labelled_amounts import list_labelled_ends
+from ingestion.extract.line_tax_rates import find_head, find_line_tax_rate, list_rates_of_tax
 from ingestion.extract.totals import InvoiceTotals
 
 _CENT = Decimal("0.02")
@@ -19,8 +20,8 @@ _MAX_NUMBERS = 8
 _MAX_COLUMNS = 5  # of amounts in a row, from its end: net, rate, tax and gross, say
 _MAX_SUMMARY_ROWS = 12  # of the tax by its rates, below a table
 _SAME_EDGE = 3.0  # points: amounts of a column end below each other
-_PERCENT = re.compile(r"(\d{1,2}(?:[.,]\d+)?)\s?%")
 _UNIT = re.compile(r"^(\d[\d.,]*)\s*(?:[A-Za-z%().]{1,10})?$")
+_UNIT_WITH_LETTER = re.compile(r"^\d[\d.,]*\s?[^\W\d_]{1,10}$")
 _PIECES = re.compile(
     rf"^(\d[\d.,]*)\s*(?!(?:{'|'.join(sorted(values.CURRENCY_CODES))}|kr|zł)\b)[^\W\d_]{{1,10}}\.?$", re.IGNORECASE
 )
@@ -63,10 +64,10 @@ def find_invoice_lines(page: Sequence[TextLine], totals: InvoiceTotals) -> Found
             continue
         columns = list(_list_columns(rows))
         if found := _find_sum(rows, columns, list(_list_targets(totals.net, changes))):
-            return found, "net"
+            return _build_lines(found, page[index], page), "net"
         # A row ends with what it costs in all.
         if totals.gross is not None and (found := _find_sum(rows, columns[:1], [totals.gross])):
-            return found, "gross"
+            return _build_lines(found, page[index], page), "gross"
     return (), "net"
 
 
@@ -77,15 +78,16 @@ def _list_targets(net: Decimal | None, changes: Sequence[Decimal]) -> Iterator[D
         yield from (net - change for change in changes if change)
 
 
-def _find_sum(rows: Sequence[_Row], columns: Sequence[_Column], targets: Sequence[Decimal]) -> tuple[InvoiceLine, ...]:
-    """The rows that sum up to a target: all of them, else the first ones: a summary of the tax may follow."""
+def _find_sum(rows: Sequence[_Row], columns: Sequence[_Column], targets: Sequence[Decimal]) -> list[tuple[_Row, int]]:
+    """The rows that sum up to a target, with the places of their amounts: all of them, else the first ones: a summary
+    of the tax may follow."""
     sums = [list(accumulate(_list_amounts(rows, column))) for column in columns]
     for target in targets:
         for count in range(len(rows), max(0, len(rows) - _MAX_SUMMARY_ROWS), -1):
             for column, until in zip(columns, sums, strict=True):
                 if len(until) >= count and abs(until[count - 1] - target) <= _CENT * count:
-                    return tuple(_build_line(row, at) for row, at in zip(rows[:count], column, strict=False))
-    return ()
+                    return list(zip(rows[:count], column, strict=False))
+    return []
 
 
 def _list_amounts(rows: Sequence[_Row], column: _Column) -> Iterator[Decimal]:
@@ -207,21 +209,42 @@ def _is_description(text: str) -> bool:
     return re.search(r"[^\W\d_]{3}", text) is not None and not _UNIT.match(text)
 
 
-def _build_line(row: _Row, at: int) -> InvoiceLine:
+def _build_lines(
+    found: Sequence[tuple[_Row, int]], head: TextLine, page: Sequence[TextLine]
+) -> tuple[InvoiceLine, ...]:
+    rates = set(list_rates_of_tax(page))
+    return tuple(_build_line(row, at, head, rates) for row, at in found)
+
+
+def _build_line(row: _Row, at: int, head: TextLine, rates: Set[Decimal]) -> InvoiceLine:
     texts = [cell.text for cell in row.cells]
     listed = row.amounts[at]
     quantity, price = _find_quantity_and_price(texts[:at], listed)
-    rate = next((match[1] for text in texts for match in _PERCENT.finditer(text)), None)
-    described = [text for text in texts[:at] if _is_description(text)]
-    if not described and row.below is not None:
-        described = [cell.text for cell in row.below.cells[:1] if _is_description(cell.text)]
     return InvoiceLine(
-        description=max(described, key=len, default=None),
+        description=_find_description(row, at, head, quantity),
         quantity=quantity,
         unit_price=price,
         amount=listed + row.change,
-        tax_rate=None if rate is None else Decimal(rate.replace(",", ".")),
+        tax_rate=find_line_tax_rate(row.cells, head, rates),
     )
+
+
+def _find_description(row: _Row, at: int, head: TextLine, quantity: Decimal | None) -> str | None:
+    texts = [cell.text for cell in row.cells[:at]]
+    described = [text for text in texts if _is_description(text)]
+    if not described and quantity is not None:
+        # `4 Pack` of which two were sold: it looks like a quantity, and is none.
+        described = [
+            cell.text
+            for cell in row.cells[:at]
+            if labels.DESCRIPTION.search(find_head(cell, head))
+            and _UNIT_WITH_LETTER.match(cell.text)
+            and _parse_number(cell.text) != quantity
+        ]
+    # What stands below describes this row, unless it is a row itself.
+    if not described and row.below is not None and not any(_parse_amount(cell.text) for cell in row.below.cells):
+        described = [cell.text for cell in row.below.cells[:1] if _is_description(cell.text)]
+    return max(described, key=len, default=None)
 
 
 def _find_quantity_and_price(texts: Sequence[str], amount: Decimal) -> tuple[Decimal | None, Decimal | None]:

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from ingestion.domain.transcript import TextCell, TextLine
 from ingestion.extract import labels, title_words, values
+from ingestion.extract.invoice_lists import blank_lists_of_invoices
 from ingestion.extract.labelled_numbers import choose_own_number, list_labelled_numbers
 from ingestion.extract.number_parts import join_rest
 from ingestion.extract.part_payments import is_final_invoice, is_part_payment, is_reference
@@ -14,7 +15,7 @@ from ingestion.extract.value_places import find_first_parsed, list_texts_below_l
 
 
 def find_invoice_number(page: Sequence[TextLine]) -> str | None:
-    page = _blank_other_invoices(page)
+    page = blank_lists_of_invoices(_blank_other_invoices(page))
     first_labels = keep_first_labels(page)
     if labelled := [*list_labelled_numbers(first_labels, _parse_number, _begins_like_a_street)]:
         return choose_own_number(labelled, _list_titles(page), _find_number_behind_title(page))
@@ -131,9 +132,11 @@ def _find_number_in_headline(page: Sequence[TextLine]) -> str | None:
     if (number := _find_number_behind_title(page)) is not None:
         return number
     if any(labels.BARE_DOCUMENT.match(text) for text in cells):
-        for text in cells[:15]:
-            if (match := labels.BARE_NUMBER_SIGN.match(text)) and (number := _parse_number(text[match.end() :])):
-                return number
+        signed = ((text, labels.BARE_NUMBER_SIGN.match(text)) for text in cells[:15])
+        behind_sign = [number for text, match in signed if match and (number := _parse_number(text[match.end() :]))]
+        if behind_sign:
+            # `Order | Invoice`, and below each its own `No.`
+            return behind_sign[0] if len({*behind_sign}) == 1 else None
         numbers = map(_parse_number, list_texts_beside(page[: max(20, len(page) // 2)], labels.BARE_NUMBER))
         distinct = {number for number in numbers if number and re.search(r"\d{3}", number)}
         if len(distinct) == 1:

@@ -59,7 +59,7 @@ def find_invoice_pages(lines: Sequence[TextLine], find_total: Callable[[Sequence
             continue
         possible.add(other)
         own_number = find_invoice_number(page) if _is_titled(page) else None
-        if own_number is not None and not _is_same(own_number, number):
+        if own_number is not None and not is_same_number(own_number, number):
             several = several or _has_money(page)
         elif own_number is None and not is_numbered and _is_unnumbered_invoice(page, number):
             several = several or find_total(page) is not None
@@ -132,7 +132,7 @@ def _is_unnumbered_invoice(page: Sequence[TextLine], number: str) -> bool:
     return is_named and not _prints(page, number)
 
 
-def _is_same(one: str, other: str) -> bool:
+def is_same_number(one: str, other: str) -> bool:
     """With or without its prefix."""
     return _fold(one) in _fold(other) or _fold(other) in _fold(one)
 

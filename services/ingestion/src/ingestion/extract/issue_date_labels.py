@@ -8,6 +8,7 @@ from datetime import date
 
 from ingestion.domain.transcript import TextLine
 from ingestion.extract import labels, title_words, values
+from ingestion.extract.town_before_day import is_town_or_day_of_week
 from ingestion.extract.value_places import find_first_parsed, list_labelled_texts
 
 
@@ -22,9 +23,9 @@ def list_labelled_dates(
 ) -> list[LabelledDate]:
     """Not those whose label other words make that of another paper: `Permit issue date`, `Belegdatum Lieferschein`."""
     found = (
-        (match[0], find_first_parsed(texts, read))
+        (match[0], find_first_parsed((text for text in texts if not _has_days_of_two(match, text)), read))
         for match, texts in list_labelled_texts(page, label)
-        if _is_own_label(match)
+        if _is_own_label(match, page)
     )
     return [LabelledDate(text, day) for text, day in found if day is not None]
 
@@ -41,6 +42,10 @@ def choose_issue_date(found: Sequence[LabelledDate]) -> date | None:
         if len(days) == 1:
             return days.pop()
     return None
+
+
+def are_only_of_tax(found: Sequence[LabelledDate]) -> bool:
+    return all(_OF_TAX.search(one.label) and not _OF_INVOICE.search(one.label) for one in found)
 
 
 # `Rechnungsdatum` and not `Ausstellungsdatum`, which any paper has.
@@ -64,19 +69,27 @@ _SECOND_LABEL = re.compile(
 )
 _BAR = frozenset("|•·;")
 # `Date: Monday, 3 November`, `Lyon, le 3 novembre`
-_TOWN_OR_DAY_OF_WEEK = re.compile(r"\W*[^\W\d_]{2,30}(?:[ -][^\W\d_]{2,30}){0,2},\s*")
+_TOWN_OR_DAY_OF_WEEK = re.compile(r"\W*([^\W\d_]{2,30}(?:[ -][^\W\d_]{2,30}){0,2}),\s*")
+_BEHIND_TOWN = re.compile(r",\s?(?:den|le|the|li|lì|dnia|em|el)\s+$", re.IGNORECASE)
 _NUMBERED = re.compile(r"(?<!\S)[^\s\d]*\d\S*|\b(?:no|nr|num|number|nummer|id)\b|\bn(?=\W)", re.IGNORECASE)
 
 
-def _is_own_label(match: re.Match[str]) -> bool:
+def _is_own_label(match: re.Match[str], page: Sequence[TextLine]) -> bool:
     before, behind = match.string[: match.start()], match.string[match.end() :]
-    if before.rstrip(" -").endswith("/") and len(values.find_dates(behind)) > 1:
-        return False  # `Lieferdatum / Rechnungsdatum: 28.10. / 03.11.`
     is_invoices = _OF_INVOICE.search(match[0]) is not None
     is_shared = match.re is labels.ISSUE_DATE and _WITH_ANOTHER.match(behind) and len(values.find_dates(behind)) == 1
-    return _leaves_alone(before, is_invoices=is_invoices) and (bool(is_shared) or _goes_on_to_date(behind))
+    return _leaves_alone(before, is_invoices=is_invoices) and (bool(is_shared) or _goes_on_to_date(behind, page))
 
 
+def _has_days_of_two(match: re.Match[str], text: str) -> bool:
+    """`Lieferdatum / Rechnungsdatum: 28.10. / 03.11.`: the first is that of the label's first name."""
+    is_second = _NAME_BEFORE.search(match.string[: match.start()]) is not None
+    return is_second and _TWO_DAYS.search(values.mask_dates(text)) is not None
+
+
+_AND = r"(?:and|und|et|y|e|en|i|a|og|och|or|oder|ou|o|of|lub|nebo|eller)"
+_NAME_BEFORE = re.compile(rf"[^\W\d_][-\s.]{{0,3}}(?:[/&+,]|\b{_AND})\s*$", re.IGNORECASE)
+_TWO_DAYS = re.compile(rf"\u2022\s*(?:[/&+,;|–-]|{_AND}\b)\s*[\d\u2022]", re.IGNORECASE)
 # `Data wystawienia i sprzedaży: 03.11.2026`
 _WITH_ANOTHER = re.compile(r"\s*(?:and|und|et|y|e|en|i|a|og|och)\b[^\d:]{3,40}:", re.IGNORECASE)
 
@@ -92,7 +105,7 @@ def _leaves_alone(before: str, *, is_invoices: bool) -> bool:
     return not any(letter.isalpha() for letter in _NUMBERED.sub(" ", title_words.INVOICE_WORD.sub(" ", rest)))
 
 
-def _goes_on_to_date(behind: str) -> bool:
+def _goes_on_to_date(behind: str, page: Sequence[TextLine]) -> bool:
     if _SECOND_LABEL.match(behind):
         return True
     day = values.DATES.search(behind)
@@ -102,4 +115,9 @@ def _goes_on_to_date(behind: str) -> bool:
     label, colon, rest = between.rpartition(":")
     if any(letter.isalnum() for letter in label):
         return False
-    return day is not None and (bool(colon) or _TOWN_OR_DAY_OF_WEEK.fullmatch(rest) is not None)
+    if day is None:
+        return False
+    before_day = _TOWN_OR_DAY_OF_WEEK.fullmatch(rest)
+    if before_day is None or _BEHIND_TOWN.search(behind[: day.start()]):
+        return bool(colon or before_day)
+    return is_town_or_day_of_week(before_day[1], page)

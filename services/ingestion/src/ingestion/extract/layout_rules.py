@@ -34,6 +34,7 @@ from ingestion.extract.other_titles import (
     names_own_number,
 )
 from ingestion.extract.page_head import limit_to_head
+from ingestion.extract.papers_on_page import holds_another_paper
 from ingestion.extract.payee_accounts import find_iban
 from ingestion.extract.payee_numbers import find_vat_id
 from ingestion.extract.payment_evidence import IssueDay
@@ -51,7 +52,8 @@ _LONG_DOCUMENT = 3  # pages in front of the last one, from which on the invoice 
 @dataclass(frozen=True, slots=True)
 class PrintedInvoice:
     """What pages say. `has_certain_supplier` is whether signs on them agree whose invoice it is. `doubtful_totals` are
-    amounts that the page names and speaks against itself; `are_several` is whether another page is another invoice."""
+    amounts that the page names and speaks against itself; `are_several` is whether another page is another invoice, or
+    a part of one another paper."""
 
     invoice: Invoice
     kind: InvoiceKind
@@ -64,11 +66,11 @@ def read_invoice(transcript: Transcript) -> PrintedInvoice:
     """What the invoice's own pages say: beside it a file may hold other papers."""
     lines = limit_lines(transcript)
     if lines and lines[0].page == lines[-1].page:
-        return _read_pages(lines)
+        return replace(_read_pages(lines), are_several=holds_another_paper(lines))
     pages = find_invoice_pages(lines, lambda page: find_totals(page).gross)
     # What a reminder asks for is none of an invoice's, whatever lies behind it.
     if pages.own == lines or asks_for_nothing_new(lines):
-        return replace(_read_pages(lines), are_several=pages.are_several)
+        return replace(_read_pages(lines), are_several=pages.are_several or _holds_another_paper(pages.own))
     own = _read_pages(pages.own)
     possible = own if pages.are_several else _read_pages(pages.possible)
     # Pages that say which of them is a credit note are not cut off from what they say together.
@@ -79,8 +81,13 @@ def read_invoice(transcript: Transcript) -> PrintedInvoice:
         replace(own.kind, is_certain=is_kind_certain),
         own.has_certain_supplier,
         possible.doubtful_totals,
-        pages.are_several,
+        pages.are_several or _holds_another_paper(pages.own),
     )
+
+
+def _holds_another_paper(lines: Sequence[TextLine]) -> bool:
+    pages = ([line for line in lines if line.page == number] for number in dict.fromkeys(line.page for line in lines))
+    return any(map(holds_another_paper, pages))
 
 
 def read_all_pages(transcript: Transcript) -> PrintedInvoice:

@@ -19,6 +19,8 @@ _BEGINS_ANEW = re.compile(
     re.IGNORECASE,
 )
 _YEAR = re.compile(r"(?:19|20)\d\d")
+_LAST_DIGITS = re.compile(r"\d+$")
+_LONGEST_COUNT = 3  # digits
 _TWO_NUMBERS = re.compile(r"\d{4,}")
 
 
@@ -36,6 +38,9 @@ def join_rest(number: str, rest: str) -> str | None:
         # `Invoice / customer no.: 20441 / 10442`: two numbers.
         if part["mark"] and _are_two_numbers(joined, part["part"]):
             return joined
+        # `HM-20441 / 88213` may be one, and may be two.
+        if part["mark"] and "/" in part["mark"] and _may_be_two_numbers(joined, part["part"]):
+            return None
         joined += part[0]
         rest = rest[part.end() :]
     if joined == number or _begins_with_date(rest) or _BEGINS_ANEW.match(rest):
@@ -50,3 +55,8 @@ def _begins_with_date(rest: str) -> bool:
 def _are_two_numbers(number: str, part: str) -> bool:
     both = (number, part)
     return all(map(_TWO_NUMBERS.fullmatch, both)) and not any(map(_YEAR.fullmatch, both))
+
+
+def _may_be_two_numbers(number: str, part: str) -> bool:
+    ends = (_LAST_DIGITS.search(number), _LAST_DIGITS.search(part))
+    return all(end is not None and len(end[0]) > _LONGEST_COUNT and not _YEAR.fullmatch(end[0]) for end in ends)

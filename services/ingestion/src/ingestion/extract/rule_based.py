@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 
 import orjson
 
-from ingestion.domain.invoice import PAGE_TOTALS, PAYABLE_TYPES, SELF_BILLED_TYPES, Invoice
+from ingestion.domain.invoice import INVOICE, PAGE_TOTALS, PAYABLE_TYPES, SELF_BILLED_TYPES, Invoice
 from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.transcript import Transcript
 from ingestion.extract.document_parts import (
@@ -26,6 +26,7 @@ from ingestion.extract.page_comparison import (
     is_another_kind,
     names_account,
 )
+from ingestion.extract.page_marks import find_doubt_of_marks, may_be_invoice, show_marks
 from mailroom_common.parser import JSON
 
 LAYOUT_READER = "layout-rules/6"
@@ -38,7 +39,13 @@ _DOUBTFUL_CONFIDENCE = 0.4
 _ONE_SIGN_CONFIDENCE = 0.6  # only a person, or an earlier document, knows whether it is right
 # These doubt all that was read.
 _WHOLE_DOUBTS = frozenset(
-    {ReviewReason.OCR_UNCERTAIN, ReviewReason.SEVERAL_INVOICES, ReviewReason.DOCUMENT_TYPE_UNCERTAIN}
+    {
+        ReviewReason.STRUCK_OUT,
+        ReviewReason.STAMPED,
+        ReviewReason.OCR_UNCERTAIN,
+        ReviewReason.SEVERAL_INVOICES,
+        ReviewReason.DOCUMENT_TYPE_UNCERTAIN,
+    }
 )
 
 
@@ -47,7 +54,8 @@ def classify_document(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
     transcript, parts = _read_parts(file.read())
     if transcript.e_invoice is not None:
         return {"document_type": transcript.e_invoice["document_type"], "confidence": 1.0}
-    return {"document_type": parts[0].kind.document_type if parts else None, "confidence": 0.8}
+    kind = parts[0].kind.document_type if parts else INVOICE if may_be_invoice(transcript.marks) else None
+    return {"document_type": kind, "confidence": 0.8}
 
 
 def extract_invoice(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
@@ -64,10 +72,11 @@ def extract_invoice(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
         doubt = ReviewReason.SEVERAL_INVOICES
     elif doubt is None and not part.kind.is_certain:
         doubt = ReviewReason.DOCUMENT_TYPE_UNCERTAIN
+    doubt = find_doubt_of_marks(transcript) or doubt
     confidence = estimate_confidence(part.invoice)
     if doubt is None and part.invoice.supplier_name is not None and not part.has_certain_supplier:
         doubt, confidence = ReviewReason.SUPPLIER_UNCERTAIN, min(confidence, _ONE_SIGN_CONFIDENCE)
-    extraction = part.invoice.to_json()
+    extraction = part.invoice.to_json() | show_marks(transcript)
     if part.invoice.total_gross is None and part.doubtful_totals:
         extraction, confidence = extraction | {PAGE_TOTALS: part.doubtful_totals}, min(confidence, _DOUBTFUL_CONFIDENCE)
     return {
@@ -96,11 +105,11 @@ def _extract_from_xml(transcript: Transcript, e_invoice: Mapping[str, Any]) -> J
     contradictions: dict[str, Any] = {}
     for page in [] if review_reason else pages:
         contradictions = find_contradictions(invoice, page) | contradictions
-    review_reason = review_reason or _find_doubt_of_xml(e_invoice, pages)
+    review_reason = review_reason or _find_doubt_of_xml(e_invoice, transcript, pages)
     confidence = 0.5 if contradictions or review_reason else 1.0
     if review_reason is None and invoice.iban and not all(names_account(invoice.iban, page) for page in pages):
         review_reason = ReviewReason.IBAN_NOT_ON_PAGE  # read exactly, and seen by nobody
-    extraction = invoice.to_json()
+    extraction = invoice.to_json() | show_marks(transcript)
     # Both values are shown to whoever decides.
     extraction |= {"page_values": contradictions} if contradictions else {}
     return {
@@ -113,8 +122,12 @@ def _extract_from_xml(transcript: Transcript, e_invoice: Mapping[str, Any]) -> J
     }
 
 
-def _find_doubt_of_xml(e_invoice: Mapping[str, Any], pages: Sequence[Transcript]) -> ReviewReason | None:
+def _find_doubt_of_xml(
+    e_invoice: Mapping[str, Any], transcript: Transcript, pages: Sequence[Transcript]
+) -> ReviewReason | None:
     """Why a person has to look, though no field of the XML differs from its page."""
+    if (doubt := find_doubt_of_marks(transcript)) is not None:
+        return doubt
     document_type, type_code = e_invoice["document_type"], e_invoice["type_code"]
     if type_code is not None and type_code not in PAYABLE_TYPES:
         return ReviewReason.PAGE_AND_XML_DISAGREE  # an offer, a pro-forma invoice

@@ -18,6 +18,7 @@ from ingestion.extract.customer_cells import (
     names_customer,
     parse_customer,
 )
+from ingestion.extract.other_companies import has_companies_beside, has_other_owner
 from ingestion.extract.page_blocks import find_cell, list_block
 from ingestion.extract.sender_line import (
     HOUSE,
@@ -28,7 +29,7 @@ from ingestion.extract.sender_line import (
     stands_over_window,
 )
 from ingestion.extract.supplier_signs import Candidate, Sign, has_legal_form, is_contradicted, is_enough
-from ingestion.extract.third_parties import is_third_party, is_written_for_another
+from ingestion.extract.third_parties import is_third_party, is_written_for_another, names_other_contractor
 from ingestion.extract.values import is_money
 
 _HEAD_LINES = 8
@@ -101,15 +102,16 @@ def find_supplier_name(page: Sequence[TextLine]) -> str | None:
 def find_supplier(page: Sequence[TextLine]) -> Supplier | None:
     """Whose invoice it is; None unless one name is clearly ahead of all others."""
     supplier = _choose_supplier(_gather_names(page))
-    # A marketplace writes invoices for its sellers under its own head.
-    if (
-        supplier is not None
-        and supplier.is_certain
-        and Sign.NAMED not in supplier.signs
-        and is_written_for_another(page)
-    ):
-        return replace(supplier, is_certain=False)
-    return supplier
+    if supplier is None or not supplier.is_certain or Sign.NAMED in supplier.signs:
+        return supplier
+    is_doubtful = (
+        # A marketplace writes invoices for its sellers under its own head.
+        is_written_for_another(page)
+        or names_other_contractor(page, supplier.name)
+        or has_companies_beside(page, supplier.name)
+        or has_other_owner(page, supplier.name)
+    )
+    return replace(supplier, is_certain=False) if is_doubtful else supplier
 
 
 @dataclass(slots=True)

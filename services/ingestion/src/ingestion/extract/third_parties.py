@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ingestion.domain.transcript import TextLine
 from ingestion.extract import labels
+from ingestion.extract.company_names import normalize_name
 
 # Each ends with the small word before the name: `Partner of`, `erstellt mit`.
 _RELATIONS = (
@@ -74,7 +75,18 @@ _FOR_ANOTHER = labels.match_any(
     r"\bself[\s-]?billing\b|\bgutschriftsverfahren\b|\bgutschrift\s+(?:gem\.|gemäß|nach|i\.\s?s\.\s?[dv]\.)\s*§\s?14|\babrechnungsgutschrift\b|\bautofacturation\b"
     r"|\bautofattura\b|\bfacturación\s+por\s+el\s+destinatario\b|\buitgereikt\s+door\s+(?:de\s+)?afnemer\b|\bselfbilling\b|\bautofaturação\b"
     r"|\bsamofakturowani[ea]\b|\bvystaveno\s+zákazníkem\b|\b(?:selvfakturering|självfakturering|afregningsbilag)\b",
+    # Or whose agent writes it.
+    r"\b(?:acting|act)\s+(?:solely\s+|only\s+)?as\s+(?:an?\s+|the\s+)?(?:\w+\s+)?agents?\s+(?:for|of)\b|\bas\s+(?:\w+\s+)?agents?\s+for\b|\bals\s+(?:handels)?vertret\w{0,4}\s+(?:der|des|von|für)\b"
+    r"|\bagissant\s+(?:pour\s+le\s+compte|en\s+qualité)\b|\b(?:mandataire|agent)\s+de\s+la\s+société\b|\bin\s+qualità\s+di\s+(?:agente|mandatari[oa])\b|\b(?:como|en\s+calidad\s+de|na\s+qualidade\s+de)\s+(?:agente|mandatari[oa])\b"
+    r"|\bals\s+(?:agent|gemachtigde)\s+(?:voor|van)\b|\bjako\s+(?:agent|zástupce|pełnomocnik)\b|\bsom\s+(?:agent|ombud|fuldmægtig)\s+for\b|\bsom\s+(?:agent|ombud)\s+för\b",
     r"\bw\s+imieniu\s+i\s+na\s+rzecz\b|\bjménem\s+a\s+na\s+účet\b|\bpå\s+vegne\s+af\b|\bför\s+\w{1,30}\s+räkning\b",
+)
+# With whom the customer has a contract.
+_CONTRACT_WITH = labels.match_any(
+    r"\bcontract\s+(?:is|was\s+made)\s+with\b|\bcontracting\s+party\b|\bvertragspartner(?:in)?\b",
+    r"\bvotre\s+contrat\s+est\s+(?:conclu\s+)?avec\b|\b(?:su|il\s+suo|o\s+seu)\s+contrat\w{1,2}\s+(?:es|è|é)\s+con?m?\b",
+    r"\buw\s+(?:contract|overeenkomst)\s+is\s+met\b|\bcontractpartij\b|\bstroną\s+umowy\b|\bsmluvní\s+stran\w",
+    r"\baftalepart(?:en)?\b|\bavtalspart(?:en)?\b",
 )
 _MAX_TEXT = 300  # letters
 _BESIDE = 60.0  # points: what is farther from a label is in another column
@@ -104,6 +116,13 @@ def is_financier(name: str) -> bool:
 def is_written_for_another(page: Sequence[TextLine]) -> bool:
     """Whether it says that its writer is not whose invoice it is."""
     return any(_FOR_ANOTHER.search(line.text[: 2 * _MAX_TEXT]) for line in page)
+
+
+def names_other_contractor(page: Sequence[TextLine], name: str) -> bool:
+    """Whether the page says that the customer's contract is with another company than this one."""
+    ours = normalize_name(name)
+    said = (line.text[: 2 * _MAX_TEXT] for line in page if _CONTRACT_WITH.search(line.text[: 2 * _MAX_TEXT]))
+    return any(labels.COMPANY.search(text) and not (ours and ours in normalize_name(text)) for text in said)
 
 
 def tells_of_assignment(page: Sequence[TextLine], index: int) -> bool:

@@ -29,6 +29,10 @@ _NEUTRAL = re.compile(
 _OURS = re.compile(
     r"\W*(?:unsere?|our|notre|nuestro|nostra|nostro|onze|ons|nosso|nasz|naše|vores|vårt?)\b", re.IGNORECASE
 )
+_OF_US = re.compile(
+    r"\b(?:our|us|unser\w{0,2}|uns|notre|nos|nous|nuestr\w{1,2}|nostr\w|onze?|noss[oa]|nasz\w{0,3}|naš\w{0,3}|vores|vort|vår\w?)\b",
+    re.IGNORECASE,
+)
 _OF_REGISTER = labels.match_any(
     labels.REGISTER.pattern,
     r"\b(?:rcs|r\.c\.s|cap\.\s?soc|co\.?\s+reg|ape|naf|siège|capital\w{0,2}|kapital|sozialkapital|krs|c\.?\s?f|cod\w{0,4}\.?\s?fisc\w{0,5}|c[oó]digo|rea|r\.e\.a|firmenbuch|handelsregister|registergericht|amtsgericht|sitz"
@@ -66,7 +70,8 @@ def is_suppliers_number(
         return False
     if any(map(_tells_of_supplier, (*(other.text for _, other in block), cell.text, *row))):
         return True
-    if index == len(page) - 1 and not row:
+    # A letter ends with it, below what we ask for.
+    if index == len(page) - 1 and not row and any(map(_OF_US.search, beside)):
         return True
     # Among the numbers and days of the paper it is nobody's for certain, however near the foot they stand.
     if any(values.DATES.search(text) or labels.INVOICE_NUMBER.search(text) for text in beside):

@@ -53,4 +53,5 @@ def transcribe_document(file: BinaryIO, arguments: Mapping[str, Any]) -> JSON:
         (*pdf.pictured, *embedded.pictured),
         tuple(embedded.part_starts),
         has_unread_files=has_unread_files,
+        marks=pdf.marks + embedded.marks,
     ).to_json()

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from io import BytesIO
 from typing import Any
 
+from ingestion.domain.page_marks import NO_MARKS, PageMarks
 from ingestion.domain.reasons import DocumentSkipReason, ReviewReason
 from ingestion.domain.transcript import HEAD_BYTES, PDF, TextLine, detect_content_type
 from ingestion.readers import einvoice, image, pdf_text, ubl
@@ -35,6 +36,7 @@ class EmbeddedContent:
     unread: set[ReviewReason] = field(default_factory=set)
     parts: list[bytes] = field(default_factory=list)
     pictured: list[int] = field(default_factory=list)
+    marks: PageMarks = NO_MARKS
     part_count: int = 0
     part_bytes: int = 0
 
@@ -133,6 +135,7 @@ def _read_pdf(pdf: bytes, content: EmbeddedContent, page_limit: int, *, depth: i
     start = content.add_part(pdf, read.pages, read.pictured)
     # Without what nobody sees on them: the reason that it is a proposal is not kept below.
     content.lines += [replace(line, page=start + line.page) for line in read.lines if line.is_visible]
+    content.marks += read.marks
     # That a page is a picture is no reason here: it must not be taken for one of the document's own.
     content.unread |= {ReviewReason.EMBEDDED_FILES_NOT_READ} if read.unread - _OF_PICTURED_PAGES else set()
     if depth < MAX_DEPTH:

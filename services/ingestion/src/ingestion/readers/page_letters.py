@@ -9,8 +9,11 @@ from dataclasses import dataclass, replace
 import pypdfium2
 import pypdfium2.raw as pdfium
 
+from ingestion.domain.page_marks import Stamp
 from ingestion.readers.actual_text import drop_actual_text, has_same_digits
 from ingestion.readers.page_visibility import Box, PlacedLetter, find_visible, get_address, list_text_objects
+from ingestion.readers.slanted_text import SlantedLetter, find_stamps
+from ingestion.readers.struck_letters import find_struck
 
 MAX_CHARACTERS = 40_000
 
@@ -47,7 +50,8 @@ class Letter:
 @dataclass(frozen=True, slots=True)
 class PageLetters:
     """`groups` have the letters of one direction of writing each, the page's own first; `hidden` likewise those that
-    nobody sees on it.
+    nobody sees on it. `struck_out` are words through which a line goes, and `stamps` those that run across the page;
+    their letters are in no group. `is_crossed_out` is whether a line goes across all of it.
 
     `lost` counts characters that the page draws and its text layer does not name; `is_cut` says that there are more
     than `MAX_CHARACTERS`.
@@ -57,6 +61,9 @@ class PageLetters:
     lost: int
     is_cut: bool
     hidden: tuple[tuple[Letter, ...], ...] = ()
+    struck_out: tuple[str, ...] = ()
+    stamps: tuple[Stamp, ...] = ()
+    is_crossed_out: bool = False
 
     @property
     def all_letters(self) -> tuple[Letter, ...]:
@@ -66,7 +73,8 @@ class PageLetters:
 @dataclass(frozen=True, slots=True)
 class _Drawn:
     """A letter in the page's own coordinates, upwards, and the quarter turn (counterclockwise) it is written in, None
-    where it runs across. `source` is the address of the text object that draws it, `ink` the box of what that draws."""
+    where it runs across. `source` is the address of the text object that draws it, `ink` the box of what that draws.
+    `angle` is that of what runs across."""
 
     quarter: int | None
     box: Box
@@ -75,6 +83,8 @@ class _Drawn:
     ink: Box
     continues_glyph: bool = False
     follows_blank: bool = False
+    size: float = 0.0
+    angle: float = 0.0
 
 
 def find_quarter_turns(page: pypdfium2.PdfPage) -> int:
@@ -113,10 +123,46 @@ def read_letters(page: pypdfium2.PdfPage) -> PageLetters:
     found, count = _read_drawn(page)
     drawn = [letter for letter in _close_gaps(found) if isinstance(letter, _Drawn)]
     lost = sum(letter is _LOST for letter in found)
-    is_seen = find_visible(page, [PlacedLetter(letter.text, letter.ink, letter.source) for letter in drawn])
+    placed = [PlacedLetter(letter.text, letter.ink, letter.source) for letter in drawn]
+    is_seen = find_visible(page, placed)
     seen = [letter for letter, visible in zip(drawn, is_seen, strict=True) if visible]
     hidden = [letter for letter, visible in zip(drawn, is_seen, strict=True) if not visible]
-    return PageLetters(_group_letters(seen, page), lost, count > MAX_CHARACTERS, _group_letters(hidden, page))
+    struck = find_struck(
+        page,
+        [letter for letter, visible in zip(placed, is_seen, strict=True) if visible],
+        [letter.quarter for letter in seen],
+    )
+    words = tuple("".join(seen[index].text for index in word) for word in struck.words)
+    left_out = {index for word in struck.words for index in word}
+    left = [letter for index, letter in enumerate(seen) if index not in left_out]
+    return PageLetters(
+        _group_letters(left, page),
+        lost,
+        count > MAX_CHARACTERS,
+        _group_letters(hidden, page),
+        struck_out=words,
+        is_crossed_out=struck.is_page,
+        stamps=_find_stamps(drawn, is_seen, page),
+    )
+
+
+def _find_stamps(drawn: Sequence[_Drawn], is_seen: Sequence[bool], page: pypdfium2.PdfPage) -> tuple[Stamp, ...]:
+    """What a person sees who looks at the whole page, and not for each letter: pale ones are as large."""
+    quarters = _choose_quarters(drawn, page.get_rotation() // 90)
+    across = [
+        SlantedLetter(
+            letter.text,
+            (letter.ink[0] + letter.ink[2]) / 2,
+            (letter.ink[1] + letter.ink[3]) / 2,
+            letter.size,
+            letter.angle if letter.quarter is None else letter.quarter * 90.0,
+            letter.follows_blank,
+            visible,
+        )
+        for letter, visible in zip(drawn, is_seen, strict=True)
+        if letter.quarter not in quarters
+    ]
+    return find_stamps(across, [letter.size for letter in drawn if letter.quarter in quarters]) if across else ()
 
 
 def _group_letters(drawn: Sequence[_Drawn], page: pypdfium2.PdfPage) -> tuple[tuple[Letter, ...], ...]:
@@ -172,7 +218,8 @@ class _LetterReader:
         continues_glyph = before is not None and before.ink == ink and before.source == source != 0
         follows_blank = self._blank is not None and _begins_behind(self._blank, box, quarter, size)
         self._blank = None
-        self._before = _Drawn(quarter, box, character, source, ink, continues_glyph, follows_blank)
+        angle = 0.0 if quarter is not None else math.degrees(math.atan2(matrix.b, matrix.a))
+        self._before = _Drawn(quarter, box, character, source, ink, continues_glyph, follows_blank, size, angle)
         return self._before
 
     def _find_origin(self, index: int) -> tuple[float, float] | None:
@@ -227,7 +274,7 @@ def _begins_behind(blank: tuple[float, float], box: Box, quarter: int | None, si
         case 3:
             return 0 < y - top <= size and left <= x <= right
         case _:
-            return False
+            return math.hypot((left + right) / 2 - x, (bottom + top) / 2 - y) <= 1.5 * size
 
 
 def _find_quarter(right: float, up: float) -> int | None:

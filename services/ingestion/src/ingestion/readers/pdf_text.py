@@ -12,11 +12,13 @@ from typing import BinaryIO
 import pypdfium2
 import pypdfium2.raw as pdfium
 
+from ingestion.domain.page_marks import NO_MARKS, PageMarks
 from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.transcript import TextLine
 from ingestion.readers.page_letters import Letter, read_letters
 from ingestion.readers.page_lines import build_lines
 from ingestion.readers.page_pictures import find_unread_content
+from ingestion.readers.pinned_stamps import read_pinned_marks
 from mailroom_common.parser import UnreadableFile
 
 # Of a longer document: an invoice is in front, or behind its terms.
@@ -24,6 +26,7 @@ FIRST_PAGES = 40
 LAST_PAGES = 20
 _MAX_ATTACHMENTS = 50
 _MAX_ANNOTATIONS = 200  # of a page, that are looked at for attached files
+_SMALLEST = 4.0  # pixels
 _MAX_ATTACHMENT_BYTES = 8 * 1024 * 1024
 
 # What is shown instead of a form that only some programs can open.
@@ -45,13 +48,14 @@ class EmbeddedFile:
 @dataclass(slots=True)
 class PDFText:
     """`unread` says what the lines are not: reasons why the file may hold more. `pictured` are the pages that OCR may
-    say more of."""
+    say more of, `marks` what somebody did to the pages."""
 
     pages: int
     lines: list[TextLine] = field(default_factory=list)
     attachments: list[EmbeddedFile] = field(default_factory=list)
     pictured: list[int] = field(default_factory=list)
     unread: set[ReviewReason] = field(default_factory=set)
+    marks: PageMarks = NO_MARKS
 
 
 def read_pdf_text(file: BinaryIO, password: str | None = None, *, max_pages: int | None = None) -> PDFText:
@@ -117,6 +121,7 @@ def _read_page(document: pypdfium2.PdfDocument, number: int, read: PDFText) -> N
         read.pictured.append(number)
     if unread is ReviewReason.TEXT_GARBLED:
         return  # letters that mean nothing are worse than none
+    read.marks += PageMarks(letters.struck_out, letters.stamps, letters.is_crossed_out)
     _add_lines(number, letters.groups, letters.is_cut, read)
     if unread is ReviewReason.NO_TEXT_LAYER and any(letters.hidden):
         # What another program read off the picture, or what nobody wrote: a person has it as a proposal.
@@ -140,6 +145,8 @@ def _open_page(document: pypdfium2.PdfDocument, number: int, read: PDFText) -> p
     if pdfium.FPDFPage_GetAnnotCount(page) <= 0:
         return page
     _read_pinned_files(document, page, read)  # before they become a part of the page, too
+    read.marks += read_pinned_marks(page)
+    page.render(scale=_SMALLEST / max(*page.get_size(), 1.0))  # gives those a shape that only say where they are
     pdfium.FPDFPage_Flatten(page, pdfium.FLAT_NORMALDISPLAY)
     page.close()
     return document[number]

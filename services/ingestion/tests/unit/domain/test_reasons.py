@@ -63,6 +63,8 @@ def test_every_reason_says_whether_the_document_was_read() -> None:
         ReviewReason.TRADE_MAY_BE_CANCELLED,
         ReviewReason.SEVERAL_E_INVOICES,
         ReviewReason.SEVERAL_INVOICES,
+        ReviewReason.STRUCK_OUT,
+        ReviewReason.STAMPED,
     }
     assert {str(reason) for reason in ReviewReason} == UNREAD_REASONS | {str(reason) for reason in by_content}
 

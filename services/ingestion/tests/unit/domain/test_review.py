@@ -146,6 +146,12 @@ def test_confirming_totals_that_do_not_add_up_makes_them_the_documents() -> None
     assert confirmed.extraction == {**FIELDS, **ON_PAGE}
 
 
+def test_what_was_struck_out_is_settled_by_a_decision() -> None:
+    marked = replace(DOUBTFUL, extraction={**FIELDS, "page_marks": {"struck_out": ["7"]}})
+    confirmed = decide(build_review(ReviewAction.CONFIRM), marked, profile=Profile.INVOICE, read=FIELDS).outcome
+    assert confirmed.extraction == FIELDS
+
+
 def test_correcting_another_field_leaves_the_totals_of_the_page_in_review() -> None:
     named = replace(DOUBTFUL, extraction=NAMED)
 

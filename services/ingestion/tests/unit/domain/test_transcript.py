@@ -1,5 +1,6 @@
 import pytest
 
+from ingestion.domain.page_marks import PageMarks, Stamp
 from ingestion.domain.transcript import TextCell, TextLine, Transcript, detect_content_type
 
 
@@ -41,3 +42,14 @@ def test_how_certain_each_word_is_comes_back_with_the_transcript() -> None:
     cell = TextCell("No 78", 0.0, 40.0, 0.5, (0.8, 0.5))
     transcript = Transcript("image/png", 1, (TextLine(0, 0.0, 10.0, (cell,)),))
     assert Transcript.from_json(transcript.to_json()) == transcript
+
+
+def test_marks_come_back_with_the_transcript_and_are_bounded() -> None:
+    stamps = (Stamp("VOID", is_large=True), Stamp("VOID", is_large=True), Stamp("copy", is_large=False))
+    marks = PageMarks(("RE-1", "x" * 200), stamps) + PageMarks(tuple(map(str, range(40))), stamps)
+    marks += PageMarks(is_crossed_out=True, comments=("1,000.00",))
+    transcript = Transcript("application/pdf", 1, marks=marks)
+    assert Transcript.from_json(transcript.to_json()) == transcript
+    assert marks.struck_out[:3] == ("RE-1", "x" * 60, "0")
+    assert len(marks.struck_out) == 20
+    assert marks.stamps == stamps[1:]

@@ -56,6 +56,8 @@ def test_a_credit_note_is_one_by_its_title_also_beside_the_number_of_its_invoice
     [
         ("Invoice", "Credit note no. CN-90"),
         ("Rechnung/Gutschrift",),
+        ("Rechnung (keine Gutschrift)",),
+        ("Invoice and credit note",),
         ("Stornorechnung",),
         ("Rechnung", "STORNO der Rechnung 2026-4400"),
         ("Refund",),

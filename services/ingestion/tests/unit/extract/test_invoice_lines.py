@@ -173,3 +173,18 @@ Total hors TVA  7552.00
 TVA (cocontractant)  0.00
 """
     assert find_invoice_lines(page(table), InvoiceTotals(net=Decimal("7552.00"), gross=Decimal("7552.00")))[0] == ()
+
+
+@pytest.mark.parametrize(
+    ("what", "expected"), [("4 Pack", "4 Pack"), ("2026 model", "2026 model"), ("50 l", "50 l"), ("100", None)]
+)
+def test_a_description_that_begins_with_a_number_is_not_that_of_the_next_row(what: str, expected: str | None) -> None:
+    table = f"Description  Qty  Price  Amount\n{what}  2  50.00  100.00\nTravel  1  19.50  19.50\nTotal  119.50"
+    lines, _ = find_invoice_lines(page(table), InvoiceTotals(net=Decimal("119.50")))
+    assert [line.description for line in lines] == [expected, "Travel"]
+
+
+def test_a_quantity_with_its_unit_is_no_description() -> None:
+    table = "Description  Amount  Price  Amount\nP-200  4 ST  25.00  100.00\nGreases\nTravel  1  19.50  19.50"
+    lines, _ = find_invoice_lines(page(table), InvoiceTotals(net=Decimal("119.50")))
+    assert [line.description for line in lines] == ["Greases", "Travel"]

@@ -6,6 +6,7 @@ import orjson
 import pytest
 from generated_invoices import CII
 
+from ingestion.domain.page_marks import PageMarks, Stamp
 from ingestion.domain.transcript import Transcript
 from ingestion.extract import rule_based
 from ingestion.readers import einvoice
@@ -141,3 +142,78 @@ def test_confidence_falls_with_what_is_missing_or_unconfirmed(text: str, confide
     assert (
         extracted(page(text.replace("VAT 20%  £14.00", "") if confidence == 0.8 else text))["confidence"] == confidence
     )
+
+
+STRUCK = PageMarks(struck_out=("NP-11",))
+
+
+def test_an_invoice_with_words_that_are_struck_out_is_for_a_person_who_is_shown_them() -> None:
+    answer = extracted(replace(page(INVOICE), marks=STRUCK))
+    assert answer["review_reason"] == "struck_out"
+    assert answer["extraction"]["page_marks"] == {"struck_out": ["NP-11"]}
+    assert answer["extraction"]["invoice_number"] == "NP-12"
+    assert "page_marks" not in extracted(page(INVOICE))["extraction"]
+
+
+def test_an_invoice_whose_page_is_crossed_out_is_for_a_person() -> None:
+    answer = extracted(replace(page(INVOICE), marks=PageMarks(is_crossed_out=True)))
+    assert (answer["review_reason"], answer["extraction"]["page_marks"]) == ("struck_out", {"is_crossed_out": True})
+
+
+def test_what_is_struck_out_on_the_page_of_an_e_invoice_is_for_a_person() -> None:
+    assert extracted(replace(with_xml(CII(), PAGE_OF_XML), marks=STRUCK))["review_reason"] == "struck_out"
+
+
+def test_a_paper_whose_title_is_struck_out_is_not_thrown_away() -> None:
+    letter = page("Northwind Ltd\nThank you for your visit\nWe hope to see you again")
+    assert classified(letter)["document_type"] is None
+    assert classified(replace(letter, marks=STRUCK))["document_type"] is None
+    assert classified(replace(letter, marks=PageMarks(struck_out=("INVOICE",))))["document_type"] == "invoice"
+
+
+def stamped(text: str, *, is_large: bool = True) -> PageMarks:
+    return PageMarks(stamps=(Stamp(text, is_large=is_large),))
+
+
+VOID_WORDS = ["VOID", "CANCELLED 12.11.2026", "Draft", "STORNIERT", "Entwurf", "ANNULÉ", "Anulado", "BOZZA", "CONCEPT"]
+
+
+@pytest.mark.parametrize("is_large", [True, False])
+@pytest.mark.parametrize("text", VOID_WORDS)
+def test_a_stamp_that_takes_the_paper_back_is_for_a_person_who_is_shown_it(text: str, *, is_large: bool) -> None:
+    answer = extracted(replace(page(INVOICE), marks=stamped(text, is_large=is_large)))
+    assert (answer["review_reason"], answer["extraction"]["page_marks"]) == ("stamped", {"stamps": [text]})
+
+
+@pytest.mark.parametrize("text", ["DISPUTED BY J.S.", "Not Approved", "ZURÜCK AN ABSENDER", "nowhere known"])
+def test_large_words_across_a_page_that_nothing_knows_are_for_a_person(text: str) -> None:
+    assert extracted(replace(page(INVOICE), marks=stamped(text)))["review_reason"] == "stamped"
+    assert extracted(replace(page(INVOICE), marks=stamped(text, is_large=False)))["review_reason"] is None
+
+
+KNOWN = ["COPY", "Kopie", "ORIGINAL", "DUPLICATA", "PAID WITH THANKS", "BEZAHLT 12.11.2026", "Tax invoice", "Northwind"]
+
+
+@pytest.mark.parametrize("text", KNOWN)
+def test_a_stamp_beside_which_a_paper_stays_what_it_is_says_nothing(text: str) -> None:
+    answer = extracted(replace(page(INVOICE), marks=stamped(text)))
+    assert (answer["review_reason"], "page_marks" in answer["extraction"]) == (None, False)
+
+
+@pytest.mark.parametrize("line", ["VOID", "*** DRAFT ***", "STORNIERT", "NOT AN INVOICE", "INVOICE CANCELLED"])
+def test_a_line_of_its_own_that_takes_the_paper_back_is_a_stamp(line: str) -> None:
+    assert extracted(page(f"{line}\n{INVOICE}"))["review_reason"] == "stamped"
+
+
+@pytest.mark.parametrize("line", ["PAID", "COPY", "Draft beer, 30 l", "Sample", "VOID  where prohibited"])
+def test_a_line_that_says_something_else_is_none(line: str) -> None:
+    assert extracted(page(f"{INVOICE}\n{line}"))["review_reason"] is None
+
+
+def test_a_comment_with_a_number_may_stand_in_place_of_what_the_page_says() -> None:
+    answer = extracted(replace(page(INVOICE), marks=PageMarks(comments=("1,000.00",))))
+    assert (answer["review_reason"], answer["extraction"]["page_marks"]) == ("stamped", {"comments": ["1,000.00"]})
+
+
+def test_a_stamp_on_the_page_of_an_e_invoice_is_for_a_person() -> None:
+    assert extracted(replace(with_xml(CII(), PAGE_OF_XML), marks=stamped("VOID")))["review_reason"] == "stamped"

@@ -7,6 +7,7 @@ from generated_invoices import CII, draw, text_page
 from PIL import Image
 from pypdf import PdfReader, PdfWriter
 from pypdf.generic import ArrayObject, DictionaryObject, FloatObject, NameObject, StreamObject, TextStringObject
+from reportlab.pdfgen.canvas import Canvas
 
 from ingestion.readers import embedded_files
 from ingestion.readers.document import transcribe_document
@@ -63,6 +64,16 @@ def test_an_e_invoice_that_cannot_be_read_is_said_and_its_page_is_read(xml: byte
     answer = read(attach(("factur-x.xml", xml)))
     assert answer["lines"]
     assert (answer["e_invoice"], answer["unread"]) == (None, ["xml_unreadable"])
+
+
+def test_what_is_struck_out_in_a_file_in_the_file_is_a_mark_of_the_document() -> None:
+    file = BytesIO()
+    canvas = Canvas(file)
+    canvas.drawString(100, 700, "RE-2026-4471")
+    canvas.line(100, 703, 185, 703)
+    canvas.save()
+    answer = read(attach(("invoice.pdf", file.getvalue()), page=text_page("Cover")))
+    assert answer["marks"] == {"struck_out": ["RE-2026-4471"], "stamps": [], "is_crossed_out": False, "comments": []}
 
 
 def test_an_attachment_that_breaks_its_reader_loses_the_attachment_only(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -161,6 +161,18 @@ async def test_list_of_an_address_has_the_tenants_mailboxes_of_it_alone(api: API
     assert listed[2].status_code == 422
 
 
+async def test_next_page_of_an_address_has_no_other_mailboxes(api: API) -> None:
+    for number in range(4):
+        made = make_connection(id=f"{number}" * 8 + "-1111-4111-8111-111111111111", provider_user_id=f"u{number}")
+        address = "ap@contoso.example" if number % 2 else "info@contoso.example"
+        api.connections.rows[made.id] = replace(made, address=address)
+    wanted = {"address": "ap@contoso.example", "limit": "1"}
+    page = (await api.call_api("GET", "/doc-sources", params=wanted)).json()
+    rest = (await api.call_api("GET", "/doc-sources", params={**wanted, "cursor": page["next_cursor"]})).json()
+    assert [one["address"] for one in (*page["items"], *rest["items"])] == ["ap@contoso.example"] * 2
+    assert rest["next_cursor"] is None
+
+
 async def test_list_goes_on_from_its_cursor_without_gap_or_repeat(api: API) -> None:
     for number in range(7):
         made = make_connection(id=f"{number}" * 8 + "-1111-4111-8111-111111111111", provider_user_id=f"u{number}")

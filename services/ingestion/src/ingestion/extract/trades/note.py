@@ -24,9 +24,11 @@ from ingestion.extract.document_kind import (
 )
 from ingestion.extract.layout_rules import cut_lines
 from ingestion.extract.ocr_certainty import find_uncertain_trade_values, was_read_by_ocr
+from ingestion.extract.page_marks import find_doubt_of_marks, show_marks
 from ingestion.extract.trades import labels
-from ingestion.extract.trades.columns import Columns, find_columns
-from ingestion.extract.trades.currency_names import names_currency_of_account
+from ingestion.extract.trades.columns import Columns, find_columns, list_currency_cells
+from ingestion.extract.trades.currency_doubts import says_currency_of_all
+from ingestion.extract.trades.currency_names import names_base_currency, names_currency_of_account
 from ingestion.extract.trades.day_order import determine_day_first, may_be_dollar_of_other_country
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.later_papers import is_report_on_trades
@@ -35,6 +37,7 @@ from ingestion.extract.trades.named_above import forget_what_stands_above
 from ingestion.extract.trades.named_days import begins_with_other_day
 from ingestion.extract.trades.no_trade import (
     has_valuation_title,
+    is_called_no_trade,
     is_of_terms,
     is_read_as_trade,
     may_book_trade,
@@ -104,17 +107,19 @@ def classify_note(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
 
 
 def extract_trades(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
-    """`review_reason`: OCR was not certain of what it read."""
+    """`review_reason`: OCR was not certain of what it read, or somebody marked the page."""
     content = file.read()
     reading, transcript = _read_transcript(content), _parse_transcript(content)
     is_ocr = was_read_by_ocr(transcript)
     is_uncertain = is_ocr and any(find_uncertain_trade_values(found.trade, transcript) for found in reading.trades)
+    doubt = find_doubt_of_marks(transcript) or (ReviewReason.OCR_UNCERTAIN if is_uncertain else None)
+    trades = [found.trade.to_json() for found in reading.trades]
     return {
         "document_type": reading.document_type,
-        "extraction": {"trades": [found.trade.to_json() for found in reading.trades]},
-        "confidence": min(reading.confidence, 0.5) if is_uncertain else reading.confidence,
+        "extraction": {"trades": trades, **show_marks(transcript)},
+        "confidence": reading.confidence if doubt is None else min(reading.confidence, 0.5),
         "doubts": list(reading.doubts),
-        "review_reason": ReviewReason.OCR_UNCERTAIN if is_uncertain else None,
+        "review_reason": doubt,
         "reader": OCR_TRADE_READER if is_ocr else TRADE_READER,
     }
 
@@ -318,6 +323,7 @@ def _may_have_trades(
         return (
             is_list
             or tells_of_trade(lines)
+            or (is_read_as_trade(lines, readings) and not is_called_no_trade(page))
             or _lists_priced_rows(lines)
             or (begins_any and (is_read or has_title(page, DocumentKind.CONTRACT_NOTE)))
         )
@@ -466,11 +472,24 @@ def _find_shared_facts(lines: Sequence[ReadLine]) -> SharedFacts:
         only_date=days.pop() if len(days) == 1 else None,
         has_ticker_column=any(place.label is Label.TICKER for line in lines for place in line.labels),
         columns=find_columns(lines),
+        is_currency_named=any(map(_names_currency_of_all, of_trades)),
     )
 
 
+def _names_currency_of_all(line: ReadLine) -> bool:
+    """In a field for it, beside labels or the number of the security: a heading, `US shares (in USD)`, says that of its
+    own rows."""
+    if (list_isins([line]) and list_currency_cells(line)) or says_currency_of_all(line.text):
+        return True
+    if line.numbers and _CROWNS.search(line.text):
+        return True  # written beside an amount, and whose they are says the language
+    match = _NAMED_CURRENCY.search(line.text) if not names_base_currency(line.text) else None
+    return match is not None and bool(match[1] or line.numbers or len(line.labels) >= _SEVERAL)
+
+
+_CROWNS = re.compile(r"\bkr\b|\b(?:kronor|kroner)\b", re.IGNORECASE)
 _NAMED_CURRENCY = re.compile(
-    r"\b(?:currency|konto?w[äa]hrung|w[äa]hrung|devise|divisa|moneda|valuta|moeda)\s*:?\s*([A-Z]{3})\b(?!/)"
+    r"\b(?:currency|ccy|\w{0,14}w[äa]hrung|whg\.?|devise|divisa|moneda|valuta|moeda)\s*:?\s*([A-Z]{3})\b(?!/)"
     r"|[a-z]\s?\((?:in\s+)?([A-Z]{3}|[€£])\)",
     re.IGNORECASE,
 )

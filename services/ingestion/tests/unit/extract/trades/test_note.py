@@ -17,6 +17,7 @@ from note_texts import (
     read_only,
 )
 
+from ingestion.domain.page_marks import PageMarks, Stamp
 from ingestion.domain.transcript import Transcript
 from ingestion.extract.trades import note
 
@@ -200,6 +201,22 @@ def test_a_trade_that_was_read_off_a_picture_with_doubt_is_for_a_person() -> Non
         (None, "trade-rules/7"),
         ("ocr_uncertain", "ocr+trade-rules/7"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("marks", "reason", "shown"),
+    [
+        (PageMarks(struck_out=("50",)), "struck_out", {"struck_out": ["50"]}),
+        (PageMarks(stamps=(Stamp("STORNO", is_large=True),)), "stamped", {"stamps": ["STORNO"]}),
+        (PageMarks(stamps=(Stamp("DUPLIKAT", is_large=True),)), None, None),  # the ledger knows it
+    ],
+)
+def test_a_note_that_somebody_marked_is_for_a_person_who_is_shown_how(
+    marks: PageMarks, reason: str | None, shown: Any
+) -> None:
+    page = replace(Transcript.from_json(orjson.loads(given(GERMAN).read())), marks=marks)
+    answer: Any = note.extract_trades(BytesIO(orjson.dumps(page.to_json())), {})
+    assert (answer["review_reason"], answer["extraction"].get("page_marks")) == (reason, shown)
 
 
 FUND_PURCHASES = """

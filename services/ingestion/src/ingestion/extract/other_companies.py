@@ -1,0 +1,57 @@
+"""Companies on a page that may be whose invoice it is, in place of the name that is ahead: those of a group, all in one
+line of its letter head, and the one behind a trade name, whose numbers the foot has.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from ingestion.domain.transcript import TextLine
+from ingestion.extract import business_marks, labels
+from ingestion.extract.company_names import list_long_words, normalize_name
+from ingestion.extract.third_parties import is_financier
+
+_HEAD_LINES = 8
+_MAX_TEXT = 400  # letters of a cell
+_MAX_CELLS = 12  # of a line
+_SEPARATOR = re.compile(r"\s*[●•∙|·;]\s*|\s[-–—]\s|,\s(?=[^\W\d_a-z])")
+_COMPANY_WITH_NAME = re.compile(rf"(?:(?<![^\W_])[^\W\d_a-z][\w&.'’-]{{1,30}}\s){{1,5}}{labels.COMPANY.pattern}")
+
+
+def has_companies_beside(page: Sequence[TextLine], name: str) -> bool:
+    """`Muster Strom GmbH · Muster Wasser GmbH` in the letter head: which of a group's companies it is, it does not
+    say."""
+    ours = normalize_name(name)
+    # A customer stands beside, in a cell of his own.
+    for cell in (cell for line in page[:_HEAD_LINES] for cell in line.cells[:_MAX_CELLS]):
+        names = {normalize_name(part) for part in _SEPARATOR.split(cell.text[:_MAX_TEXT]) if _is_company(part)}
+        if ours in names and len(names) > 1:
+            return True
+    return False
+
+
+def _is_company(part: str) -> bool:
+    return labels.COMPANY.search(part) is not None and not any(letter.isdigit() for letter in part)
+
+
+def has_other_owner(page: Sequence[TextLine], name: str) -> bool:
+    """Whether a foot names, with its numbers, a company that has nothing of this name, which is none of a company."""
+    if labels.COMPANY.search(name):
+        return False
+    feet = [*_list_feet(page)]
+    ours = normalize_name(name)
+    if any(ours and ours in normalize_name(text) for text in feet):
+        return False
+    words = list_long_words(name)
+    return any(not words & list_long_words(company) for text in feet for company in _list_companies(text))
+
+
+def _list_feet(page: Sequence[TextLine]) -> Iterator[str]:
+    """The cells of the lower half that have a number of a business."""
+    for line in page[len(page) // 2 :]:
+        for cell in line.cells[:_MAX_CELLS]:
+            if business_marks.is_own_number(cell):
+                yield cell.text[:_MAX_TEXT]
+
+
+def _list_companies(text: str) -> Iterator[str]:
+    return (match[0] for match in _COMPANY_WITH_NAME.finditer(text) if not is_financier(match[0]))

@@ -1,0 +1,66 @@
+"""Whether marks on a page are a reason that a person looks at it, and what is shown of them."""
+
+from collections.abc import Sequence
+from statistics import median
+from typing import Any
+
+from ingestion.domain.page_marks import MAX_MARK_LETTERS, MAX_MARKS, PAGE_MARKS, PageMarks, Stamp
+from ingestion.domain.reasons import ReviewReason
+from ingestion.domain.transcript import TextLine, Transcript
+from ingestion.extract import stamp_words, title_words
+
+_LARGE = 1.4  # times the usual height of a line
+_MAX_LINES = 1500
+
+
+def find_doubt_of_marks(transcript: Transcript) -> ReviewReason | None:
+    """Who strikes out a value writes another one beside it, or means that it counts no more: no rule tells which. A
+    stamp may take back all that the page says, and a comment stand in place of a part of it."""
+    if transcript.marks.struck_out or transcript.marks.is_crossed_out:
+        return ReviewReason.STRUCK_OUT
+    return ReviewReason.STAMPED if transcript.marks.comments or _list_doubtful_stamps(transcript) else None
+
+
+def may_be_invoice(marks: PageMarks) -> bool:
+    """Whether a title is struck out without which the page is none: a person says what it is then."""
+    return any(map(title_words.INVOICE_WORD.search, marks.struck_out))
+
+
+def show_marks(transcript: Transcript) -> dict[str, Any]:
+    """What an extraction has of them, nothing where there are none."""
+    marks = transcript.marks
+    stamps = _list_doubtful_stamps(transcript)
+    found = {"struck_out": list(marks.struck_out), "stamps": stamps, "comments": list(marks.comments)}
+    shown: dict[str, Any] = {name: words for name, words in found.items() if words}
+    shown |= {"is_crossed_out": True} if marks.is_crossed_out else {}
+    return {PAGE_MARKS: shown} if shown else {}
+
+
+def _list_doubtful_stamps(transcript: Transcript) -> list[str]:
+    lines = transcript.lines[:_MAX_LINES]
+    stamps = [stamp.text for stamp in transcript.marks.stamps if _may_take_back(stamp, lines)]
+    return [*stamps, *_list_stamped_lines(lines)][:MAX_MARKS]
+
+
+def _may_take_back(stamp: Stamp, lines: Sequence[TextLine]) -> bool:
+    """Any word in large letters does that is not known to say nothing, or to be somebody's name on the page."""
+    if stamp_words.takes_back(stamp.text):
+        return True
+    if not stamp.is_large or stamp_words.leaves_as_it_is(stamp.text):
+        return False
+    name = " ".join(stamp.text.casefold().split())
+    return not any(name in line.text.casefold() for line in lines)
+
+
+def _list_stamped_lines(lines: Sequence[TextLine]) -> list[str]:
+    """Lines of one such word, in capitals or large: `VOID`, `*** DRAFT ***`."""
+    usual = median(line.height for line in lines) if lines else 0.0
+    return [
+        line.text
+        for line in lines
+        if len(line.cells) == 1
+        and len(line.text) <= MAX_MARK_LETTERS
+        and (line.text.isupper() or line.height >= _LARGE * usual)
+        and stamp_words.takes_back(line.text)
+        and not stamp_words.is_title_of_its_own(line.text)
+    ]

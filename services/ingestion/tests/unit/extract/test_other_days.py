@@ -1,0 +1,50 @@
+"""What else is due or ends on a day than the payment of this invoice."""
+
+import pytest
+from invoice_rows import read_due_date
+
+
+@pytest.mark.parametrize(
+    ("language", "line"),
+    [
+        ("en", "Your next service is due on 14 November 2027."),
+        ("en", "MOT due date: 12/03/2027"),
+        ("en", "Renewal due: 20 November 2026"),
+        ("en", "Delivery due on 20 November 2026"),
+        ("en", "Your next payment of £1,200.00 will be debited on 3 January 2027."),
+        ("de", "Nächste Wartung fällig am 15.05.2027."),
+        ("de", "HU fällig: 15.05.2027"),
+        ("de", "Bitte begleichen Sie auch die Rechnung 4400 vom 01.10.2026, fällig am 20.11.2026."),
+        ("fr", "Échéance du contrat : 31/12/2026"),
+        ("fr", "Prochain prélèvement le 03/01/2027"),
+        ("es", "La garantía vence el 31/12/2026"),
+        ("it", "Scadenza contratto: 31/12/2026"),
+        ("it", "Consegnare entro il 20/11/2026 al magazzino."),
+        ("it", "Lotto A12 scad. 31/12/2026  10  5,00"),
+        ("nl", "Domein voorbeeld.nl, vervaldatum 14-12-2026"),
+        ("pt", "Vencimento do contrato: 31/12/2026"),
+        ("pl", "Termin płatności kolejnej raty: 03.01.2027"),
+        ("cs", "Splatnost další zálohy: 03.01.2027"),
+        ("da", "Næste rate forfalder 03.01.2027."),
+        ("sv", "Avtalet förfaller 2026-12-31."),
+    ],
+)
+def test_what_else_is_due_or_ends_then_is_no_payment_of_this_invoice(language: str, line: str) -> None:
+    assert read_due_date(language, line) == "None"
+
+
+@pytest.mark.parametrize(
+    ("language", "line"),
+    [
+        ("de", "Die Ware wird am 20.11.2026 ab Lager Stuttgart abgeholt."),
+        ("de", "Der Monteur wird am 20.11.2026 ein neues Schloss montieren."),
+        ("de", "Überweisung der Miete für den Zeitraum Januar bis 31.12.2026"),
+        ("en", "Please pay attention: the office is closed on 24 December 2026"),
+        ("en", "Please transfer your files by 20 November 2026"),
+        ("fr", "Merci de confirmer votre rendez-vous avant le 20/11/2026"),
+        ("it", "Le merci vanno ritirate entro il 20/11/2026"),
+        ("nl", "Gelieve uw opmerkingen vóór 20-11-2026 door te geven"),
+    ],
+)
+def test_what_else_is_asked_for_until_a_day_is_no_payment(language: str, line: str) -> None:
+    assert read_due_date(language, line) == "None"
