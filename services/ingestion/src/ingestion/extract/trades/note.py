@@ -489,7 +489,7 @@ def _names_currency_of_all(line: ReadLine) -> bool:
 
 _CROWNS = re.compile(r"\bkr\b|\b(?:kronor|kroner)\b", re.IGNORECASE)
 _NAMED_CURRENCY = re.compile(
-    r"\b(?:currency|konto?w[äa]hrung|w[äa]hrung|devise|divisa|moneda|valuta|moeda)\s*:?\s*([A-Z]{3})\b(?!/)"
+    r"\b(?:currency|ccy|\w{0,14}w[äa]hrung|whg\.?|devise|divisa|moneda|valuta|moeda)\s*:?\s*([A-Z]{3})\b(?!/)"
     r"|[a-z]\s?\((?:in\s+)?([A-Z]{3}|[€£])\)",
     re.IGNORECASE,
 )
