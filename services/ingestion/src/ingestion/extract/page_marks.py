@@ -15,10 +15,10 @@ _MAX_LINES = 1500
 
 def find_doubt_of_marks(transcript: Transcript) -> ReviewReason | None:
     """Who strikes out a value writes another one beside it, or means that it counts no more: no rule tells which. A
-    stamp may take back all that the page says."""
+    stamp may take back all that the page says, and a comment stand in place of a part of it."""
     if transcript.marks.struck_out or transcript.marks.is_crossed_out:
         return ReviewReason.STRUCK_OUT
-    return ReviewReason.STAMPED if _list_doubtful_stamps(transcript) else None
+    return ReviewReason.STAMPED if transcript.marks.comments or _list_doubtful_stamps(transcript) else None
 
 
 def may_be_invoice(marks: PageMarks) -> bool:
@@ -29,7 +29,8 @@ def may_be_invoice(marks: PageMarks) -> bool:
 def show_marks(transcript: Transcript) -> dict[str, Any]:
     """What an extraction has of them, nothing where there are none."""
     marks = transcript.marks
-    found = {"struck_out": list(marks.struck_out), "stamps": _list_doubtful_stamps(transcript)}
+    stamps = _list_doubtful_stamps(transcript)
+    found = {"struck_out": list(marks.struck_out), "stamps": stamps, "comments": list(marks.comments)}
     shown: dict[str, Any] = {name: words for name, words in found.items() if words}
     shown |= {"is_crossed_out": True} if marks.is_crossed_out else {}
     return {PAGE_MARKS: shown} if shown else {}

@@ -210,5 +210,10 @@ def test_a_line_that_says_something_else_is_none(line: str) -> None:
     assert extracted(page(f"{INVOICE}\n{line}"))["review_reason"] is None
 
 
+def test_a_comment_with_a_number_may_stand_in_place_of_what_the_page_says() -> None:
+    answer = extracted(replace(page(INVOICE), marks=PageMarks(comments=("1,000.00",))))
+    assert (answer["review_reason"], answer["extraction"]["page_marks"]) == ("stamped", {"comments": ["1,000.00"]})
+
+
 def test_a_stamp_on_the_page_of_an_e_invoice_is_for_a_person() -> None:
     assert extracted(replace(with_xml(CII(), PAGE_OF_XML), marks=stamped("VOID")))["review_reason"] == "stamped"
