@@ -3,7 +3,7 @@
 import pytest
 from invoice_rows import write_rows
 
-from ingestion.extract.payee_numbers import find_iban
+from ingestion.extract.payee_accounts import find_iban
 
 OTHER_ACCOUNT, OWN_ACCOUNT = "DE89 3704 0044 0532 0130 00", "DE02 1203 0000 0000 2020 51"
 
