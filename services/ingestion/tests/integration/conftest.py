@@ -21,7 +21,7 @@ delete from ingestion.outbox;
 delete from ingestion.shared_key;
 delete from ingestion.shared_document;
 update ingestion.document_event_head set last_seq = 0, deleted_seq = 0;
-update ingestion.document_check set checked_seq = 0;
+update ingestion.document_check set checked_seq = 0, round_ended_at = null;
 """
 
 

@@ -127,17 +127,23 @@ async def test_numbers_are_given_until_nothing_is_left_and_after_a_failure() -> 
     assert events.answers == []
 
 
-class ChangedTrades:
-    """Announces and matches as told, and stops the loop when it has no more answers."""
+class Rounds:
+    """Whether each round found something to do, or why it failed; the process stops with the last one."""
 
-    def __init__(self, stopping: asyncio.Event) -> None:
+    def __init__(self, stopping: asyncio.Event, answers: list[bool | Exception]) -> None:
         self._stopping = stopping
-        self.answers: list[Any] = [True, False, Unavailable("Postgres"), True]
+        self.answers = answers
 
     async def announce_next(self) -> bool:
         return self._answer()
 
     async def match_next(self) -> bool:
+        return self._answer()
+
+    async def check_changes(self) -> bool:
+        return self._answer()
+
+    async def recheck_some(self) -> bool:
         return self._answer()
 
     def _answer(self) -> bool:
@@ -146,7 +152,7 @@ class ChangedTrades:
             self._stopping.set()
         if isinstance(answer, Exception):
             raise answer
-        return bool(answer)
+        return answer
 
 
 @pytest.mark.parametrize(
@@ -158,7 +164,7 @@ class ChangedTrades:
 )
 async def test_what_changed_is_worked_off_until_none_is_left_and_after_a_failure(loop: Any, channel: Channel) -> None:
     stopping, heard = asyncio.Event(), wakeups()
-    changed = ChangedTrades(stopping)
+    changed = Rounds(stopping, [True, False, Unavailable("Postgres"), True])
     running = asyncio.create_task(loop(changed, heard, stopping))
     while changed.answers:
         await heard.signal_channel(channel)
@@ -199,45 +205,14 @@ async def test_a_backlog_of_results_goes_on_soon_after_the_outbox_was_full(monke
     assert others == [5.0, 5.0]
 
 
-class Rounds:
-    """Whether each round found something to do, or why it failed; the process stops with the last one."""
-
-    def __init__(self, answers: list[bool | Exception], stopping: asyncio.Event) -> None:
-        self.answers = answers
-        self._stopping = stopping
-
-    async def check_changes(self) -> bool:
-        return self._answer()
-
-    async def recheck_some(self) -> bool:
-        return self._answer()
-
-    def _answer(self) -> bool:
-        answer = self.answers.pop(0)
-        if not self.answers:
-            self._stopping.set()
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-
-async def test_the_log_of_changes_is_checked_batch_by_batch_and_after_a_failure(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("loop", [worker_loops.run_document_check, worker_loops.run_ledger_reasons])
+async def test_what_is_gone_through_in_batches_is_gone_through_again_and_after_a_failure(
+    monkeypatch: pytest.MonkeyPatch, loop: Any
 ) -> None:
     monkeypatch.setattr(worker_loops, "_BACKFILL_INTERVAL_S", 0.0)
     stopping = asyncio.Event()
-    rounds = Rounds([True, Unavailable("Postgres"), True, False], stopping)
-    await asyncio.wait_for(worker_loops.run_document_check(rounds, stopping), 5)
-    assert rounds.answers == []
-
-
-async def test_reasons_of_the_ledger_are_settled_until_none_is_obsolete_and_after_a_failure(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(worker_loops, "_BACKFILL_INTERVAL_S", 0.0)
-    stopping = asyncio.Event()
-    rounds = Rounds([True, Unavailable("Postgres"), False, True, False], stopping)
-    await asyncio.wait_for(worker_loops.run_ledger_reasons(rounds, stopping), 5)
+    rounds = Rounds(stopping, [True, Unavailable("Postgres"), False, True, False])
+    await asyncio.wait_for(loop(rounds, stopping), 5)
     assert rounds.answers == []
 
 

@@ -8,7 +8,7 @@ document, decision or process, of an earlier release too, made the reason obsole
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import asyncpg
@@ -37,9 +37,18 @@ _WAITS = """
     review_reason in ('cancelled_trade_not_found', 'trade_may_be_cancelled', 'trades_may_be_summed')
     and status = 'needs_review' and review_decision is null
 """
-# Another worker takes the next batch after it.
-_LOCK_POSITION = "select checked_seq from ingestion.document_check where name = $1 for update skip locked"
-_MOVE_POSITION = "update ingestion.document_check set checked_seq = $2 where name = $1"
+# Another worker takes the next batch after it; behind the last one nobody for a while, however many workers there are.
+_REST = timedelta(seconds=30)
+_LOCK_POSITION = """
+    select checked_seq from ingestion.document_check
+    where name = $1 and (checked_seq > 0 or round_ended_at is null or round_ended_at <= now() - $2::interval)
+    for update skip locked
+"""
+_MOVE_POSITION = """
+    update ingestion.document_check
+    set checked_seq = $2::bigint, round_ended_at = case when $2::bigint = 0 then now() else round_ended_at end
+    where name = $1
+"""
 _LIST_WAITING = f"""
     select document_id, seq from ingestion.document where {_WAITS} and seq > $1 order by seq limit $2
 """  # noqa: S608  # of our own words only
@@ -59,8 +68,12 @@ _WRITE = """
 class PgLedgerReasons:
     """`LedgerReasons` of ports/housekeeping.py."""
 
-    def __init__(self, pool: asyncpg.Pool, outbox: Outbox, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self, pool: asyncpg.Pool, outbox: Outbox, clock: Callable[[], datetime], *, rest: timedelta = _REST
+    ) -> None:
+        """`rest` is how long nobody looks after all were gone through."""
         self._pool = pool
+        self._rest = rest
         self._outbox = outbox
         self._clock = clock
 
@@ -84,7 +97,7 @@ class PgLedgerReasons:
         """The next batch of those that wait, behind the last one: from the first one on after the last. What a crash
         leaves of it is found in the next round."""
         async with open_transaction(self._pool) as conn:
-            checked = await conn.fetchval(_LOCK_POSITION, CHECK_NAME)
+            checked = await conn.fetchval(_LOCK_POSITION, CHECK_NAME, self._rest)
             if checked is None:
                 return []
             waiting = await conn.fetch(_LIST_WAITING, checked, _BATCH)

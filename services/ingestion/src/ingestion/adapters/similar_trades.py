@@ -67,7 +67,7 @@ LIST_DECISIONS = """
     where trade_id = any($1) or other_trade_id = any($1) order by entry_id
 """
 _MAX_SIMILAR_READ = 2 * MAX_COMPARED
-_MAX_STATED_READ = 20_000  # trades of all keys of one document
+_MAX_STATED_READ = 10_000  # trades of all keys of one document
 _LEAST_SIMILAR_READ = 20
 _MAX_ON_LOOP = 50
 _MAX_LINKED_KEYS = 50  # beside those that are judged

@@ -13,7 +13,7 @@ from ingestion.domain.page_marks import Stamp
 from ingestion.readers.actual_text import drop_actual_text, has_same_digits
 from ingestion.readers.page_visibility import Box, PlacedLetter, find_visible, get_address, list_text_objects
 from ingestion.readers.slanted_text import SlantedLetter, find_stamps
-from ingestion.readers.struck_letters import find_struck_words
+from ingestion.readers.struck_letters import find_struck
 
 MAX_CHARACTERS = 40_000
 
@@ -51,7 +51,7 @@ class Letter:
 class PageLetters:
     """`groups` have the letters of one direction of writing each, the page's own first; `hidden` likewise those that
     nobody sees on it. `struck_out` are words through which a line goes, and `stamps` those that run across the page;
-    their letters are in no group.
+    their letters are in no group. `is_crossed_out` is whether a line goes across all of it.
 
     `lost` counts characters that the page draws and its text layer does not name; `is_cut` says that there are more
     than `MAX_CHARACTERS`.
@@ -63,6 +63,7 @@ class PageLetters:
     hidden: tuple[tuple[Letter, ...], ...] = ()
     struck_out: tuple[str, ...] = ()
     stamps: tuple[Stamp, ...] = ()
+    is_crossed_out: bool = False
 
     @property
     def all_letters(self) -> tuple[Letter, ...]:
@@ -126,13 +127,13 @@ def read_letters(page: pypdfium2.PdfPage) -> PageLetters:
     is_seen = find_visible(page, placed)
     seen = [letter for letter, visible in zip(drawn, is_seen, strict=True) if visible]
     hidden = [letter for letter, visible in zip(drawn, is_seen, strict=True) if not visible]
-    struck = find_struck_words(
+    struck = find_struck(
         page,
         [letter for letter, visible in zip(placed, is_seen, strict=True) if visible],
         [letter.quarter for letter in seen],
     )
-    words = tuple("".join(seen[index].text for index in word) for word in struck)
-    left_out = {index for word in struck for index in word}
+    words = tuple("".join(seen[index].text for index in word) for word in struck.words)
+    left_out = {index for word in struck.words for index in word}
     left = [letter for index, letter in enumerate(seen) if index not in left_out]
     return PageLetters(
         _group_letters(left, page),
@@ -140,6 +141,7 @@ def read_letters(page: pypdfium2.PdfPage) -> PageLetters:
         count > MAX_CHARACTERS,
         _group_letters(hidden, page),
         struck_out=words,
+        is_crossed_out=struck.is_page,
         stamps=_find_stamps(drawn, is_seen, page),
     )
 
