@@ -101,7 +101,7 @@ _RESERVE = """
         update ingestion.document d set archive_path = $3, is_archive_path_reserved = true
         from held
         where d.document_id = held.document_id and not held.is_archive_path_reserved
-          and not exists (select from ingestion.document other where other.archive_path = $3 and other.document_id <> $1)
+          and not exists (select from ingestion.document o where o.archive_path = $3 and o.document_id <> $1)
         returning d.archive_path
     )
     select case when held.is_archive_path_reserved then held.archive_path else reserved.archive_path end as archive_path
