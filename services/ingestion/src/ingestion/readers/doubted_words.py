@@ -1,7 +1,11 @@
 """Letters that may be seen or not, within words that are seen: a word without one of its letters is another value."""
 
+import os
 from collections.abc import Sequence
 from typing import Any
+
+# Before numpy is imported: a fork server must have one thread, and OpenBLAS would start one for each core.
+os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
 
 import numpy as np
 
