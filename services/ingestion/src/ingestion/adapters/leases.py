@@ -1,5 +1,6 @@
 """Leases on documents in Postgres: claimed by `skip locked`, held by a token, taken over once they end."""
 
+import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -106,6 +107,8 @@ _NEXT_DUE = """
     ) as due
 """
 
+_HELD_UP_AFTER_S = 0.05  # of a finish: those that wait for nobody take some milliseconds
+
 
 class PgDocumentLeases:
     def __init__(
@@ -123,6 +126,7 @@ class PgDocumentLeases:
         self._outbox = outbox
         self._duration = duration
         self._clock = clock
+        self._finishing: dict[UUID, tuple[str, float]] = {}  # by token: the tenant, and since when
         self._turns = {lane: ClaimTurns(is_backfill=lane is Lane.BACKFILL) for lane in Lane}
 
     async def claim_document(self, lanes: Sequence[Lane] = tuple(Lane)) -> DocumentLease | None:
@@ -159,7 +163,7 @@ class PgDocumentLeases:
             )
 
     async def _claim_in_turn(self, conn: DatabaseSession, lane: Lane, token: UUID) -> asyncpg.Record | None:
-        source = await self._turns[lane].choose_source(conn)
+        source = await self._turns[lane].choose_source(conn, self._list_held_up())
         if source is None:
             return None
         values = (token, self._duration, lane is Lane.BACKFILL)
@@ -176,8 +180,23 @@ class PgDocumentLeases:
         async with acquire_session(self._pool) as conn:
             return await conn.fetchval(_RENEW, lease.document_id, lease.token, self._duration) is not None
 
+    def _list_held_up(self) -> frozenset[str]:
+        """Tenants of which a document waits to be finished, as for a ledger that is busy: were all of their documents
+        claimed in turn, all that this process reads at once would soon wait there, and no other tenant's be read."""
+        latest = asyncio.get_running_loop().time() - _HELD_UP_AFTER_S
+        return frozenset(tenant_id for tenant_id, since in self._finishing.values() if since <= latest)
+
     async def finish_document(
         self, lease: DocumentLease, outcome: DocumentOutcome, *, failed: DocumentOutcome | None = None
+    ) -> DocumentOutcome | None:
+        self._finishing[lease.token] = lease.tenant_id, asyncio.get_running_loop().time()
+        try:
+            return await self._finish_held(lease, outcome, failed)
+        finally:
+            del self._finishing[lease.token]
+
+    async def _finish_held(
+        self, lease: DocumentLease, outcome: DocumentOutcome, failed: DocumentOutcome | None
     ) -> DocumentOutcome | None:
         async with open_transaction(self._pool) as conn:
             # Locked before the intakes are read: a duplicate that is recorded meanwhile waits for the lock, and then

@@ -18,7 +18,7 @@ class ReviewReason(StrEnum):
     SUPPLIER_UNCERTAIN = "supplier_uncertain"  # one sign alone says whose invoice it is, and no other agrees with it
     DOCUMENT_TYPE_UNCERTAIN = "document_type_uncertain"  # titles of an invoice and of what is given back are on it
     STRUCK_OUT = "struck_out"  # a line goes through words of it: what counts instead a person says
-    STAMPED = "stamped"  # a stamp or a watermark may take back what it says
+    STAMPED = "stamped"  # a stamp, a watermark or a comment may take back or replace what it says
     CONFIDENCE_LOW = "confidence_low"  # its reader is less sure than its doc source asks for
     TRADES_NOT_READ = "trades_not_read"  # it names securities that no trade which was read is in
     # A statement may sum up what notes state one by one, or the other way round: they would be booked twice.

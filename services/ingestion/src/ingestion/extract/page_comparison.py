@@ -16,7 +16,7 @@ from ingestion.domain.transcript import TextLine, Transcript
 from ingestion.extract import values
 from ingestion.extract.layout_rules import limit_lines, read_all_pages
 from ingestion.extract.other_titles import asks_for_nothing_new, begins_again_as_invoice
-from ingestion.extract.payee_numbers import list_read_lines
+from ingestion.extract.payee_accounts import find_payee_accounts, list_read_lines
 from ingestion.extract.supplier_comparison import list_tax_ids, may_name_supplier, prints_tax_id
 from ingestion.extract.tax_ids import compare_tax_ids
 from ingestion.extract.totals import find_totals
@@ -98,7 +98,7 @@ def _list_missing_values(
         # Zero is seldom printed: no tax, nothing due. Of a tax that is withheld the total may only be worked out.
         if amount and amounts and amount not in amounts and amount != getattr(printed, name):
             yield name
-    if invoice.iban and not _may_be_paid_to(invoice.iban, page, transcript):
+    if invoice.iban and not _may_be_paid_to(invoice.iban, page, transcript, printed):
         yield "iban"
     if invoice.vat_id and any(list_tax_ids(page)) and not prints_tax_id(invoice.vat_id, page):
         yield "vat_id"
@@ -153,10 +153,12 @@ def _has_total(invoice: Invoice, amount: Decimal) -> bool:
 _WRITTEN_IBAN = re.compile(r"\bIBAN\b\W{0,3}([A-Z]{2}\d{2}(?:[ \u00a0]?[A-Z0-9]){10,30})")
 
 
-def _may_be_paid_to(iban: str, page: Sequence[TextLine], transcript: Transcript) -> bool:
-    """Whether the page names this account, or none at all."""
+def _may_be_paid_to(iban: str, page: Sequence[TextLine], transcript: Transcript, printed: Invoice) -> bool:
+    """Whether the page names this account as one to pay to, or none at all. Of two in different places one may be the
+    old one, or somebody else's who is to be paid now."""
     if names_account(iban, transcript):
-        return True
+        accounts = find_payee_accounts(page, printed.currency, printed.supplier_name)
+        return not accounts.ibans or (accounts.is_certain and iban.upper() in accounts.ibans)
     # Written with a wrong check digit it is another account as well.
     return not any(_WRITTEN_IBAN.search(line.text) or next(values.find_ibans(line.text), None) for line in page)
 

@@ -18,7 +18,7 @@ from ingestion.domain.transcript import TextLine
 from ingestion.readers.page_letters import Letter, read_letters
 from ingestion.readers.page_lines import build_lines
 from ingestion.readers.page_pictures import find_unread_content
-from ingestion.readers.pinned_stamps import list_pinned_stamps
+from ingestion.readers.pinned_stamps import read_pinned_marks
 from mailroom_common.parser import UnreadableFile
 
 # Of a longer document: an invoice is in front, or behind its terms.
@@ -151,7 +151,7 @@ def _open_page(document: pypdfium2.PdfDocument, number: int, read: PDFText) -> p
     if pdfium.FPDFPage_GetAnnotCount(page) <= 0:
         return page
     _read_pinned_files(document, page, read)  # before they become a part of the page, too
-    read.marks += PageMarks(stamps=list_pinned_stamps(page))
+    read.marks += read_pinned_marks(page)
     page.render(scale=_SMALLEST / max(*page.get_size(), 1.0))  # gives those a shape that only say where they are
     pdfium.FPDFPage_Flatten(page, pdfium.FLAT_NORMALDISPLAY)
     page.close()

@@ -178,6 +178,32 @@ async def insert_resting_documents(conn: DatabaseSession, count: int) -> None:
     await conn.execute("analyze ingestion.document")
 
 
+async def test_a_tenant_whose_ledger_is_busy_lets_others_go_first(
+    site: Ingestion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or all that a process reads at once would wait for that ledger, and no other tenant's documents be read."""
+    monkeypatch.setattr("ingestion.adapters.leases._HELD_UP_AFTER_S", 0.0)
+    for tenant in ("acme", "globex", "initech"):
+        for number in range(2 if tenant == "globex" else 3):
+            message = f"{tenant} {number}"
+            await site.intakes.record_attachment(
+                build_record(message.encode(), source=tenant, message=message, tenant=tenant)
+            )
+    waiting = [await site.claim_document() for _ in range(3)]
+    assert [lease.tenant_id for lease in waiting] == ["acme", "globex", "initech"]
+    async with site.pool.acquire() as conn, conn.transaction():
+        # As long as the ledgers of two tenants are locked.
+        held = [waiting[0].document_id, waiting[2].document_id]
+        await conn.execute("select from ingestion.document where document_id = any($1) for update", held)
+        finishing = [asyncio.create_task(site.leases.finish_document(waiting[place], DONE)) for place in (0, 2)]
+        await wait_for_blocked_statement(site.pool, "from ingestion.document", sessions=2)
+        claimed = [await site.claim_document() for _ in range(2)]
+    assert None not in await asyncio.gather(*finishing)
+    # While nobody else has one, theirs are read all the same; and in turn once nothing holds them up.
+    claimed += [await site.claim_document() for _ in range(3)]
+    assert [lease.tenant_id for lease in claimed] == ["globex", "initech", "acme", "initech", "acme"]
+
+
 async def test_a_claim_passes_no_resting_document_however_many_doc_sources_have_one(site: Ingestion) -> None:
     for tenant in ("a", "zz"):  # before and behind the others in the order of turns
         await site.intakes.record_attachment(build_record(tenant.encode(), source=f"due-{tenant}", tenant=tenant))

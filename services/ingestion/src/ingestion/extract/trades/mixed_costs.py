@@ -41,9 +41,14 @@ _BY_STATE = re.compile(
 )
 
 
-def has_mixed_costs(lines: Sequence[ReadLine]) -> bool:
-    """Whether words for both stand in front of one amount."""
-    return any(_is_mixed(line) for line in lines if any(number.is_money and number.value for number in line.numbers))
+def has_mixed_costs(lines: Sequence[ReadLine], settlement: Settlement) -> bool:
+    """Whether words for both stand in front of one amount, and none of what other lines say of each is its sum."""
+    fees, taxes = settlement.fees or Decimal(0), settlement.taxes or Decimal(0)
+    total = fees + taxes if fees and taxes else None
+    return any(
+        any(number.is_money and number.value not in (0, total) for number in line.numbers) and _is_mixed(line)
+        for line in lines
+    )
 
 
 def leaves_cost_of_other_kind(lines: Sequence[ReadLine], candidates: Candidates, settlement: Settlement) -> bool:

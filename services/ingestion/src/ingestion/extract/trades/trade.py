@@ -157,7 +157,7 @@ def _drop_doubtful_costs(
     settlement: Settlement, lines: Sequence[ReadLine], candidates: Candidates, *, is_product_proven: bool
 ) -> Settlement:
     """Without its fees and taxes where some are listed, or none, and others were paid; or where one amount is both."""
-    is_doubtful = (not settlement.has_costs and is_product_proven) or has_mixed_costs(lines)
+    is_doubtful = (not settlement.has_costs and is_product_proven) or has_mixed_costs(lines, settlement)
     is_doubtful = is_doubtful or leaves_cost_of_other_kind(lines, candidates, settlement)
     return replace(settlement, fees=None, taxes=None) if is_doubtful else settlement
 

@@ -146,6 +146,9 @@ Total amount payable: 209.95
         ("US0378331005", "Depotgebühr EUR 12.00", None),
         ("US0378331005", "We charge at least EUR 5.00 for each order.", None),
         ("US0378331005", "Currency: GBP", "GBP"),
+        ("US0378331005", "Handelswährung: EUR", "EUR"),
+        ("US0378331005", "Abrechnungswährung EUR", "EUR"),
+        ("US0378331005", "Ccy  CHF", "CHF"),
         ("DE0008404005", "We charge at least EUR 5.00 for each order.", "EUR"),
     ],
 )

@@ -400,3 +400,13 @@ def test_what_the_line_below_the_row_of_a_note_adds_is_not_left_out(line: str, i
     row = "Buy  Vodafone Group  GB00BH4HKS39  1,000  0.7200  720.00"
     note = read(f"Contract note\nTrade date  13 November 2026\n{head}\n{row}\n{line}")
     assert note.trades[0].is_settlement_proven is is_proven
+
+
+def test_trades_of_a_paper_that_names_several_accounts_have_none() -> None:
+    head = "Trade date  Side  Security  ISIN  Quantity  Price (GBP)  Amount (GBP)"
+    first = "03/11/2026  Buy  Vodafone Group  GB00BH4HKS39  1,000  0.7200  720.00"
+    second = "13/11/2026  Sell  BP PLC  GB0007980591  200  4.1000  820.00"
+    for other, account in (("40218999", None), ("40218833", "40218833")):
+        lines = ("Account number 40218833", head, first, f"Account number {other}", head, second)
+        found = read("\n".join(["Transaction statement", *lines])).trades
+        assert [reading.trade.account for reading in found] == [account, account]
