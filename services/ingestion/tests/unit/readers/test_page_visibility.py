@@ -310,8 +310,8 @@ def test_a_line_with_a_word_that_may_have_lost_a_letter_is_no_more_than_a_propos
             canvas.drawString(40 + canvas.stringWidth("Number RE111-1"), 740, glyph)
         canvas.drawString(40, 700, "Total 12.00")
 
-    pdf = draw_page(write)
-    transcript = Transcript.from_json(transcribe_document(BytesIO(pdf), {}))
+    answer: Any = transcribe_document(BytesIO(draw_page(write)), {})
+    transcript = Transcript.from_json(answer)
     assert [line.text for line in transcript.lines if line.is_visible] == ["Invoice RE-1", "Total 12.00"]
     assert (transcript.unread, transcript.pictured_pages) == (("text_not_visible",), (0,))
 
