@@ -121,7 +121,10 @@ def build_lines(page: int, letters: Iterable[Letter]) -> PageLines:
         for some in _part_small_print(row.letters):
             written = _drop_leaders(_drop_repeats(sorted(some, key=lambda letter: letter.left)))
             if written:
-                lines.append(TextLine(page, row.top, _compute_line_height(some), tuple(_split_cells(written))))
+                line = TextLine(page, row.top, _compute_line_height(some), tuple(_split_cells(written)))
+                # A word without one of its letters is another value.
+                is_doubtful = any(letter.is_doubtful for letter in written)
+                lines.append(line.hide() if is_doubtful else line)
     return PageLines(lines, is_cut)
 
 

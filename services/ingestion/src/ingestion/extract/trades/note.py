@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import groupby, pairwise
+from itertools import groupby, islice, pairwise, takewhile
 from typing import Any, BinaryIO
 
 import orjson
@@ -55,7 +55,13 @@ from ingestion.extract.trades.plain_letters import restore_letters
 from ingestion.extract.trades.row_side import SidePlace, find_row_side, says_not_done
 from ingestion.extract.trades.row_trades import read_row_trades
 from ingestion.extract.trades.rows import find_product_rows
-from ingestion.extract.trades.sections import Section, SectionKind, find_sections, list_lines_without_trades
+from ingestion.extract.trades.sections import (
+    Section,
+    SectionKind,
+    find_sections,
+    is_table_head,
+    list_lines_without_trades,
+)
 from ingestion.extract.trades.security import (
     find_account,
     find_account_name,
@@ -266,7 +272,11 @@ def _list_parts(lines: Sequence[ReadLine], without: Container[int]) -> Iterator[
 def _find_blocks(lines: Sequence[ReadLine], kind: DocumentKind | None) -> list[Sequence[ReadLine]]:
     """The lines from each that begins a trade to the next one that does, or to a section that has none."""
     without_trades = sorted(list_lines_without_trades(lines)) if kind is DocumentKind.ACTIVITY_STATEMENT else []
-    starts = [line.index for line in lines if line.index not in without_trades and _begins_trade(line, kind)]
+    starts = [
+        line.index
+        for position, line in enumerate(lines)
+        if line.index not in without_trades and _begins_trade(line, kind) and not _begins_list(lines[position:])
+    ]
     blocks = []
     for start, end in pairwise([*starts, len(lines)]):
         section = next((index for index in without_trades if start < index < end), end)
@@ -279,6 +289,14 @@ def _begins_trade(line: ReadLine, kind: DocumentKind | None) -> bool:
     if len(line.text) > 140 or labels.ANCHOR.match(line.text) is None:
         return False
     return kind is not DocumentKind.ACTIVITY_STATEMENT or bool(line.dates) or SHORT_DATE.match(line.text) is not None
+
+
+def _begins_list(lines: Sequence[ReadLine]) -> bool:
+    """Whether the first line is the heading of several rows of one table, each with its day: `Käufe`."""
+    if lines[0].numbers or lines[0].dates or not (len(lines) > 1 and is_table_head(lines[1])):
+        return False
+    rows = takewhile(lambda line: line.dates and line.dates[0].start == 0 and len(line.numbers) > 1, lines[2:])
+    return len(list(islice(rows, _SEVERAL))) == _SEVERAL
 
 
 def _says_day_and_side(line: ReadLine) -> bool:

@@ -1,7 +1,7 @@
 """Days that a note calls the trade's or the settlement's, and those that are called nearly so."""
 
 import pytest
-from note_texts import DUTCH, ENGLISH, FRENCH, GERMAN, SPANISH, read, read_only
+from note_texts import DUTCH, ENGLISH, FRENCH, GERMAN, PORTUGUESE, SPANISH, read, read_only
 
 NOTE = ENGLISH.replace("Execution date/time: 15 Jan 2026 08:13:35", "Traded  15 Jan 2026 08:13")
 
@@ -105,6 +105,8 @@ def test_a_booking_that_is_no_day_leaves_the_day_of_the_trade_certain() -> None:
             "Uitvoering  Beurs  Valutadatum\n15-01-2026 om 11.48 u.  Xetra  19-01-2026",
         ),
         (SPANISH, "Fecha de ejecución: 15/01/2026", "Fecha de la operación (valor liquidativo)  15/01/2026"),
+        (ENGLISH, "Execution date/time: 15 Jan 2026 08:13:35", "Trade day  15 January 2026"),
+        (PORTUGUESE, "Data da operação: 15/01/2026", "Data do negócio: 15/01/2026"),
     ],
 )
 def test_an_ordinary_name_of_the_day_of_the_trade_is_one(note: str, old: str, new: str) -> None:
