@@ -1,6 +1,7 @@
 """One suite for the fake and the real `ConnectionStore`: what the handlers' tests believe is what Postgres does."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -18,7 +19,7 @@ from mailroom_common.kafka.codec import Codec
 from mailroom_common.outbox import Outbox
 from mailroom_common.postgres import open_pool
 from mailroom_common.topics import DOC_SOURCES, SYNC_REQUESTS
-from subscription_manager.adapters.connection_store import SCHEMA, PgConnectionStore
+from subscription_manager.adapters.connection_store import _OTHERS_OF_ACCOUNT, SCHEMA, PgConnectionStore
 from subscription_manager.domain import transitions
 from subscription_manager.domain.connection import (
     Connection,
@@ -64,6 +65,18 @@ FULL = replace(
     version_before_deletion=3,
     earlier_relists=(Relist(number=1, relist_from=NOW - timedelta(days=3)),),
 )
+
+_VERY_MANY = """
+    with added as (
+        insert into subscription_manager.doc_source (id, tenant_id, provider, profile, access, state, published_version,
+                                                     provider_user_id, created_at)
+        select md5('d' || n)::uuid, 'acme', 'gmail', 'invoice', 'delegated', 'active', 1, 'u' || n, now()
+        from generate_series(1, 4000) n
+        returning id, provider_user_id
+    )
+    insert into subscription_manager.doc_source_email (doc_source_id, provider, address, provider_user_id)
+    select id, 'gmail', 'user' || substr(provider_user_id, 2) || '@gmail.example', provider_user_id from added
+"""
 
 
 @dataclass
@@ -293,6 +306,22 @@ async def test_others_of_an_account_are_those_that_the_provider_still_serves(sto
     assert found == {ids["same address"], ids["same user"]}
     by_user = replace(watched, id=ids["pending"], address=None)
     assert {one.id for one in await store.connections.list_others_of_account(by_user)} == {watched.id, ids["same user"]}
+
+
+@pytest.mark.parametrize("store", ["postgres"], indirect=True)
+async def test_others_of_an_account_are_found_by_indexes_among_very_many(store: StoreUnderTest) -> None:
+    """It is asked for at each renewal of a shared watch: each went through all doc sources."""
+    assert store.pool is not None
+    async with store.pool.acquire() as conn:
+        filling = conn.transaction()
+        await filling.start()
+        await conn.execute(_VERY_MANY)
+        await conn.execute("analyze subscription_manager.doc_source, subscription_manager.doc_source_email")
+        rows = await conn.fetch(f"explain {_OTHERS_OF_ACCOUNT}", "gmail", ONE.id, "user7@gmail.example", "u9")
+        await filling.rollback()
+    plan = "\n".join(row[0] for row in rows)
+    assert {"doc_source_email_by_folded_address", "doc_source_by_provider_user"} <= set(re.findall(r"\w+", plan)), plan
+    assert "Seq Scan on doc_source" not in plan, plan
 
 
 async def test_pending_one_with_a_grant_to_give_back_is_deleting_until_it_is_soft_deleted(

@@ -16,6 +16,7 @@ from mailroom_common.errors import ItemGone, PermissionMissing
 from mailroom_common.events import DocSource, DocSourceState, Profile, ResultStatus, SyncReason
 from sync_engine.adapters.ingestion_states import PgIngestionStates
 from sync_engine.domain.ingestion_state import StateIdForm
+from sync_engine.domain.parts import MAX_PART_BYTES
 from sync_engine.domain.run_outcomes import NotSyncable
 
 pytestmark = pytest.mark.stack
@@ -227,6 +228,17 @@ async def test_a_mail_of_which_nothing_is_stored_is_skipped(
     row = await read_state(engine.pool, "m1")
     assert (row["status"], row["worker_id"]) == ("skipped", f"mailroom:{engine.source.doc_source_id}")
     assert (await read_state(engine.pool, "m2"))["status"] == "processing", "theirs stays as it is"
+
+
+async def test_a_mail_whose_only_file_was_not_taken_is_the_outside_jobs(
+    engine: Engine, outlook: FakeOutlook, job: OutsideJob
+) -> None:
+    outlook.deliver("m1", File(b"%PDF-1.4", "4711.pdf", size_bytes=2 * MAX_PART_BYTES), subject="Hello")
+    await engine.complete_run()
+    assert (await engine.read_row("message"))["skip_reason"] is None, "no judgement of the mail hides its part"
+    row = await read_state(engine.pool, "m1")
+    assert (row["status"], row["error_message"]) == ("failed", "4711.pdf: too_large")
+    assert await job.claim("m1")
 
 
 async def test_a_parked_part_alone_does_not_hold_the_row_open(

@@ -1,6 +1,7 @@
 """Whose document is claimed next: tenants take turns, and so do the doc sources of a tenant."""
 
 from collections import OrderedDict
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from mailroom_common.postgres import DatabaseSession
@@ -60,10 +61,11 @@ class ClaimTurns:
         self._last_tenant = ""
         self._last_sources: OrderedDict[str, str] = OrderedDict()  # by tenant
 
-    async def choose_source(self, conn: DatabaseSession) -> DueSource | None:
-        """A doc source with a due document, of the tenant whose turn it is; None where nothing is due."""
+    async def choose_source(self, conn: DatabaseSession, held_up: Collection[str] = frozenset()) -> DueSource | None:
+        """A doc source with a due document, of the tenant whose turn it is; None where nothing is due. Tenants that are
+        `held_up` let those go first that are not."""
         await conn.execute(_WAKE_DUE, _WAKE_BATCH)
-        found = await self._find_of_next_tenant(conn)
+        found = await self._find_of_next_tenant(conn, held_up)
         if found is None:
             return None
         last_source = self._last_sources.get(found.tenant_id)
@@ -72,8 +74,18 @@ class ClaimTurns:
         self._remember(found)
         return found
 
-    async def _find_of_next_tenant(self, conn: DatabaseSession) -> DueSource | None:
-        for after in dict.fromkeys((self._last_tenant, "")):
+    async def _find_of_next_tenant(self, conn: DatabaseSession, held_up: Collection[str]) -> DueSource | None:
+        first, after = None, self._last_tenant
+        for _ in range(len(held_up) + 1):
+            found = await self._find_behind(conn, after)
+            if found is None or found.tenant_id not in held_up:
+                return found
+            first, after = first or found, found.tenant_id
+        return first
+
+    async def _find_behind(self, conn: DatabaseSession, tenant_id: str) -> DueSource | None:
+        """Of the tenant behind one; behind the last one that is the first."""
+        for after in dict.fromkeys((tenant_id, "")):
             row = await conn.fetchrow(_FIND_OF_NEXT_TENANT, self._is_backfill, after)
             if row is not None:
                 return DueSource(row["tenant_id"], row["doc_source_id"])

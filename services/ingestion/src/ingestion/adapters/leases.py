@@ -1,5 +1,6 @@
 """Leases on documents in Postgres: claimed by `skip locked`, held by a token, taken over once they end."""
 
+import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -90,11 +91,21 @@ _RELEASE = """
 """
 # The path that an earlier attempt reserved stays: its copy may be written already, and another reading, or another day,
 # may make another path.
+# Null: another document's copy has the path. Asked first, since Postgres writes a key that is refused, which has the
+# sender, the trade and the name of the file, into its own log.
 _RESERVE = """
-    update ingestion.document
-    set archive_path = case when is_archive_path_reserved then archive_path else $3 end, is_archive_path_reserved = true
-    where document_id = $1 and lease_token = $2
-    returning archive_path
+    with held as (
+        select document_id, archive_path, is_archive_path_reserved from ingestion.document
+        where document_id = $1 and lease_token = $2 for no key update
+    ), reserved as (
+        update ingestion.document d set archive_path = $3, is_archive_path_reserved = true
+        from held
+        where d.document_id = held.document_id and not held.is_archive_path_reserved
+          and not exists (select from ingestion.document o where o.archive_path = $3 and o.document_id <> $1)
+        returning d.archive_path
+    )
+    select case when held.is_archive_path_reserved then held.archive_path else reserved.archive_path end as archive_path
+    from held left join reserved on true
 """
 # The first of each lane by the index: the least of all would be looked for among all that wait.
 _NEXT_DUE = """
@@ -105,6 +116,8 @@ _NEXT_DUE = """
         order by d.next_attempt_at limit 1
     ) as due
 """
+
+_HELD_UP_AFTER_S = 0.05  # of a finish: those that wait for nobody take some milliseconds
 
 
 class PgDocumentLeases:
@@ -123,6 +136,7 @@ class PgDocumentLeases:
         self._outbox = outbox
         self._duration = duration
         self._clock = clock
+        self._finishing: dict[UUID, tuple[str, float]] = {}  # by token: the tenant, and since when
         self._turns = {lane: ClaimTurns(is_backfill=lane is Lane.BACKFILL) for lane in Lane}
 
     async def claim_document(self, lanes: Sequence[Lane] = tuple(Lane)) -> DocumentLease | None:
@@ -159,7 +173,7 @@ class PgDocumentLeases:
             )
 
     async def _claim_in_turn(self, conn: DatabaseSession, lane: Lane, token: UUID) -> asyncpg.Record | None:
-        source = await self._turns[lane].choose_source(conn)
+        source = await self._turns[lane].choose_source(conn, self._list_held_up())
         if source is None:
             return None
         values = (token, self._duration, lane is Lane.BACKFILL)
@@ -176,8 +190,23 @@ class PgDocumentLeases:
         async with acquire_session(self._pool) as conn:
             return await conn.fetchval(_RENEW, lease.document_id, lease.token, self._duration) is not None
 
+    def _list_held_up(self) -> frozenset[str]:
+        """Tenants of which a document waits to be finished, as for a ledger that is busy: were all of their documents
+        claimed in turn, all that this process reads at once would soon wait there, and no other tenant's be read."""
+        latest = asyncio.get_running_loop().time() - _HELD_UP_AFTER_S
+        return frozenset(tenant_id for tenant_id, since in self._finishing.values() if since <= latest)
+
     async def finish_document(
         self, lease: DocumentLease, outcome: DocumentOutcome, *, failed: DocumentOutcome | None = None
+    ) -> DocumentOutcome | None:
+        self._finishing[lease.token] = lease.tenant_id, asyncio.get_running_loop().time()
+        try:
+            return await self._finish_held(lease, outcome, failed)
+        finally:
+            del self._finishing[lease.token]
+
+    async def _finish_held(
+        self, lease: DocumentLease, outcome: DocumentOutcome, failed: DocumentOutcome | None
     ) -> DocumentOutcome | None:
         async with open_transaction(self._pool) as conn:
             # Locked before the intakes are read: a duplicate that is recorded meanwhile waits for the lock, and then
@@ -245,10 +274,13 @@ class PgDocumentLeases:
         async with acquire_session(self._pool) as conn:
             for path in paths:
                 try:
-                    reserved: str | None = await conn.fetchval(_RESERVE, lease.document_id, lease.token, path)
+                    held = await conn.fetchrow(_RESERVE, lease.document_id, lease.token, path)
                 except asyncpg.UniqueViolationError:
-                    continue  # another document's copy has this name
-                return reserved
+                    continue  # another document was given this path at the same moment
+                if held is None:
+                    return None
+                if held["archive_path"] is not None:
+                    return str(held["archive_path"])
         return None
 
 

@@ -142,8 +142,10 @@ def _decode_extraction(answer: Any) -> Extraction:
 
 def _require_marks(value: Any) -> None:
     """Short texts, and not more of them than a person looks at."""
-    require_agreed(isinstance(value, dict) and value.keys() <= {"struck_out", "stamps"})
-    for texts in value.values():
+    require_agreed(isinstance(value, dict) and value.get("is_crossed_out", True) is True)
+    lists = {name: texts for name, texts in value.items() if name != "is_crossed_out"}
+    require_agreed(lists.keys() <= {"struck_out", "stamps", "comments"})
+    for texts in lists.values():
         require_agreed(isinstance(texts, list) and len(texts) <= MAX_MARKS)
         require_agreed(all(isinstance(text, str) and len(text) <= MAX_MARK_LETTERS for text in texts))
 

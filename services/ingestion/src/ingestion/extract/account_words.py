@@ -7,16 +7,21 @@ nowhere near a word that speaks of another purpose.
 
 import re
 from collections.abc import Iterator, Sequence
+from enum import Enum, auto
 
 from ingestion.domain.transcript import TextCell, TextLine
 from ingestion.extract import labels, values
+from ingestion.extract.company_names import normalize_name
 from ingestion.extract.page_blocks import list_block
-from ingestion.extract.third_parties import tells_of_assignment
+from ingestion.extract.sender_line import is_town
+from ingestion.extract.third_parties import is_bank, speaks_of_assignment, tells_of_assignment
 
 _FAR_BESIDE = 150.0  # points: what is farther from an account is in another column of the page
 _LINES_ABOVE = 2
+_LINES_OF_NAME = 3  # of a name with the bank, above an account
 _MAX_TEXT = 160  # letters before an account, or behind it
 # It is closed, another one's, or for something else than what this invoice asks for: as a heading says, too.
+_OF_ANOTHER_BANK = labels.match_any(r"\bintermediar|\b[ck]orr?espond|\bkorrespondenz")
 _OTHER_PURPOSE = labels.match_any(
     r"\b(?:paid|received|transferred|betaald|ontvangen|reçue?)\b.{0,30}\b(?:from|vanaf|van|du|de)\b|\b(?:from|vanaf|du\s+compte|dal\s+conto|desde)\W*$",
     r"\bold\s+(?:bank\s+)?(?:account|details)|\bformer\b|\bclosed\b|\bno\s+longer\b|\bfraud|\bdonat|\bescrow|\bdeposits?\b|\bclient\s+(?:money|account)|\btrust\s+account|\bvat\s+account|\bpayouts?\b|\bcustomer['’]?s?\s+bank|\bremitt(?:er|ing)",
@@ -35,6 +40,7 @@ _OTHER_WORDS = labels.match_any(
     r"\balte[rsn]?\b|\bbisher|\bvorherig|\bnicht\b|\bkeine?\b|finanzamt|mehrwertsteuer|gutschrift|\beingegangen|\berhalten\b|\bkunden\w*|\bauftraggeber|\bbelast|\b(?:zahler|schuldner)",
     r"\bancien|\bplus\b(?!\s+tard)|\bdon\b|\breçue?\b|\bclient\w{0,2}\b|\btrésor|\bdirection\s+générale|\banterior|\bcliente|\bhacienda|\bprecedente|\bnon\b|\baccredit",
     r"\boude?\b|\bniet\b|\bbelasting|\bvanaf\b|\bontvangen\b|\bterug|\bover\s+naar\b|\bantig[oa]|\brecebid|\bnão\b",
+    r"\bod\s+\d|\bobciąż|\ba\s+debitar\b|\bdi\s+addebito\b|\bde\s+cargo\b|\bcargad[oa]\b|\bstržen",
     r"\bstar[yýéea]\b|\bpoprzedni|\bnabywc|\bklient|\bpłatnik|\bnie\b|\botrzyman|\bpůvodní|\bdřívější|\bpřijat|\bzákazn|\bplátc|\bodběratel|\btidliger|\btidigare|\bmodtaget|\bmottag|\bikke\b|\binte\b|\bkunde[rn]s?\b",
 )
 # Words that anybody writes in front of his own account; others without a capital may say something else.
@@ -87,23 +93,109 @@ _OTHER_NUMBER = re.compile(
 )
 
 
-def is_of_other_purpose(
-    page: Sequence[TextLine], index: int, iban: str, currency: str | None, *, is_assigned: bool
-) -> bool:
-    """Whether something beside an account may say that it is not where this invoice's money goes."""
+_UNTIL = re.compile(rf"\s*\([^)]{{0,30}}?{values.DATES.pattern}", values.DATES.flags)  # `(bis 31.10.2026)`
+
+
+class AccountWords(Enum):
+    PLAIN = auto()  # what anybody says of his own
+    UNKNOWN = auto()
+    OTHER_PURPOSE = auto()
+
+
+def weigh_words(
+    page: Sequence[TextLine], index: int, iban: str, *, currency: str | None, is_assigned: bool
+) -> AccountWords:
+    """Whether something beside an account says that it is not where this invoice's money goes, or may say it."""
     if is_assigned and not tells_of_assignment(page, index):
-        return True
+        return AccountWords.OTHER_PURPOSE
     line = page[index]
     number, start, end = _locate(line, iban)
     cell = line.cells[number]
     before = _cut_sentence(cell.text[max(0, start - _MAX_TEXT) : start])
     behind = _SENTENCE.split(cell.text[end : end + _MAX_TEXT])[0]
     said = (before, _OTHER_NUMBER.split(behind)[0])
+    if _UNTIL.match(cell.text[end : end + _MAX_TEXT]):
+        return AccountWords.UNKNOWN
     headings = _list_headings(page, index, number, before)
+    if _OF_ANOTHER_BANK.search(cell.text[max(0, start - _MAX_TEXT) : start]):
+        return AccountWords.OTHER_PURPOSE
     if any(_OTHER_PURPOSE.search(text) for text in (*said, *headings)) or any(map(_OTHER_WORDS.search, said)):
+        return AccountWords.OTHER_PURPOSE
+    if _names_other_currency(before, currency):
+        return AccountWords.OTHER_PURPOSE
+    return AccountWords.UNKNOWN if any(map(_is_unknown, _WORD.findall(before))) else AccountWords.PLAIN
+
+
+def is_plain_label(page: Sequence[TextLine], index: int, iban: str, supplier_name: str | None) -> bool:
+    """Whether nothing but a bank's name and what anybody writes stands around: beside another account `Payroll:` may be
+    a purpose as well as a name, and `(bis 31.10.)` the end of it."""
+    line = page[index]
+    number, start, end = _locate(line, iban)
+    text = line.cells[number].text
+    before, behind = text[max(0, start - _MAX_TEXT) : start], text[end : end + _MAX_TEXT]
+    left = _get_label(line, number)
+    texts = [_cut_sentence(before)] + ([left.text[-_MAX_TEXT:]] if left else [])
+    if left is None and not _WORD.search(_OF_ACCOUNT.sub(" ", before)):
+        texts += [other.text for _, other in _list_above(page, index, line.cells[number])][:1]
+    right = line.cells[number + 1].text if number + 1 < len(line.cells) else ""
+    if any(values.DATES.search(other) for other in (behind, right)) or behind.lstrip().startswith("("):
+        return False
+    ours = normalize_name(supplier_name or "")
+    texts = [text for text in texts if not (ours and ours in normalize_name(text))]
+    return all(is_bank(text) or all(map(_is_neutral, _WORD.findall(text))) for text in texts)
+
+
+_OF_ACCOUNT = re.compile(r"\b(?:iban|bic|swift)\b", re.IGNORECASE)
+
+
+def _is_neutral(word: str) -> bool:
+    return len(word) == 1 or word.lower() in values.MONTH_NAMES or _NEUTRAL.fullmatch(word.lower()) is not None
+
+
+def names_another(page: Sequence[TextLine], index: int, iban: str, supplier_name: str | None) -> bool:
+    """Whether the nearest name is another company's, and no bank's."""
+    ours = normalize_name(supplier_name or "")
+    for text in _list_named(page, index, iban):
+        if ours and ours in normalize_name(text):
+            return False
+        if labels.COMPANY.search(text) and not is_bank(labels.COMPANY.split(text)[0]):
+            return True
+    return False
+
+
+def is_of_customer(page: Sequence[TextLine], index: int, iban: str, supplier_name: str | None) -> bool:
+    """Whether an account is the last line of somebody else's address, or stands below a company's name that the page
+    names twice: in a slip, the payer's."""
+    ours = normalize_name(supplier_name or "")
+    number, _, _ = _locate(page[index], iban)
+    block = [other.text for _, other in list_block(page, index, page[index].cells[number], -1)]
+    if ours and any(ours in normalize_name(text) for text in block):
+        return False
+    if any(map(is_town, block[:2])):
         return True
-    words = _WORD.findall(before)
-    return _names_other_currency(before, currency) or any(map(_is_unknown, words))
+    above = block[0] if block else ""
+    if not labels.COMPANY.search(above) or is_bank(above):
+        return False
+    return sum(above in cell.text for line in page for cell in line.cells) > 1
+
+
+def _list_named(page: Sequence[TextLine], index: int, iban: str) -> Iterator[str]:
+    number, start, _ = _locate(page[index], iban)
+    cell = page[index].cells[number]
+    yield _OTHER_NUMBER.split(cell.text[max(0, start - _MAX_TEXT) : start])[-1]
+    for left in reversed(page[index].cells[max(0, number - 2) : number]):
+        yield left.text[-_MAX_TEXT:]
+    for at, other in list_block(page, index, _get_label(page[index], number) or cell, -1):
+        if index - at > _LINES_OF_NAME or next(values.find_ibans(other.text), None) is not None:
+            return
+        yield other.text[-_MAX_TEXT:]
+
+
+def _get_label(line: TextLine, number: int) -> TextCell | None:
+    left = line.cells[number - 1] if number else None
+    if left is None or line.cells[number].left - left.right >= _FAR_BESIDE:
+        return None
+    return None if next(values.find_ibans(left.text), None) is not None else left
 
 
 def _is_unknown(word: str) -> bool:
@@ -113,6 +205,28 @@ def _is_unknown(word: str) -> bool:
 
 def is_page_of_assignment(page: Sequence[TextLine]) -> bool:
     return any(tells_of_assignment([line], 0) for line in page)
+
+
+# Whoever pays anywhere else has not paid.
+_ONLY_THERE = labels.match_any(
+    r"\b(?:only|exclusively|solely)\b|\bdischarg|\bnur\b|\bausschließlich|\bbefreiend|\buniquement|\bexclusiv|\blibérat",
+    r"\b(?:solo|sólo|soltanto|somente|apenas)\b|\búnicamente|\besclusiv|\bliberator|\buitsluitend|\balleen\b|\bbevrijdend",
+    r"\b(?:wyłącznie|tylko|výhradně|pouze|kun|udelukkende|endast|enbart)\b|\bfrigørende|\bbefriande",
+)
+_LINES_OF_ASSIGNMENT = 3
+
+
+def is_account_of_assignee(page: Sequence[TextLine], index: int, iban: str) -> bool:
+    """Whether the lines that an account ends say that the debt was assigned and that only there is paid."""
+    number, start, _ = _locate(page[index], iban)
+    cell = page[index].cells[number]
+    said = [cell.text[max(0, start - 2 * _MAX_TEXT) : start]]
+    for at, other in list_block(page, index, cell, -1):
+        if index - at > _LINES_OF_ASSIGNMENT or next(values.find_ibans(other.text), None) is not None:
+            break
+        said.append(other.text[-2 * _MAX_TEXT :])
+    is_clear = any(map(_ONLY_THERE.search, said)) and next(values.find_ibans(said[0]), None) is None
+    return is_clear and any(map(speaks_of_assignment, said))
 
 
 def _locate(line: TextLine, iban: str) -> tuple[int, int, int]:

@@ -46,6 +46,16 @@ def list_bare_addresses(page: Sequence[TextLine]) -> list[BareAddress]:
     return found
 
 
+def list_addressee_lines(page: Sequence[TextLine]) -> set[int]:
+    """The lines of such addresses, with what stands below them in their block."""
+    found: set[int] = set()
+    for address in list_bare_addresses(page):
+        for cell in page[address.line].cells[:_MAX_CELLS]:
+            if _is_bare(page, address.line, cell):
+                found |= {at for at, _ in list_block(page, address.line, cell, 1)}
+    return found
+
+
 def _is_bare(page: Sequence[TextLine], index: int, cell: TextCell) -> bool:
     above = next(list_block(page, index, cell, -1), None)
     if not _may_be_name(cell.text):

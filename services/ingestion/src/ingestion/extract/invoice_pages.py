@@ -110,14 +110,14 @@ def _is_another_paper(page: Sequence[TextLine]) -> bool:
         if any(values.is_money(values.mask_dates(cell.text)) for cell in line.cells):
             return False
         for text in list_titles([line]):
-            if any(title.match(text) for title in OTHER_TITLES):
+            if any(title.match(text) for title in _OTHER_TITLES):
                 return True
             if labels.HEADLINE.match(text):
                 return False
     return False
 
 
-OTHER_TITLES = (
+_OTHER_TITLES = (
     title_words.NO_INVOICE_TITLE,
     title_words.PROFORMA_TITLE,
     title_words.REMITTANCE_TITLE,

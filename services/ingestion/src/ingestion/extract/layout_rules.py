@@ -35,7 +35,8 @@ from ingestion.extract.other_titles import (
 )
 from ingestion.extract.page_head import limit_to_head
 from ingestion.extract.papers_on_page import holds_another_paper
-from ingestion.extract.payee_numbers import find_iban, find_vat_id
+from ingestion.extract.payee_accounts import find_iban
+from ingestion.extract.payee_numbers import find_vat_id
 from ingestion.extract.payment_evidence import IssueDay
 from ingestion.extract.supplier import find_supplier
 from ingestion.extract.tax_ids import find_tax_ids
@@ -117,7 +118,7 @@ def _read_pages(page: Sequence[TextLine]) -> PrintedInvoice:
         total_net=totals.net,
         total_tax=totals.tax,
         vat_id=find_vat_id(page, supplier_name),
-        iban=find_iban(page, currency),
+        iban=find_iban(page, currency, supplier_name),
         amount_due=totals.due,
     )
     # Who writes an invoice to himself stands where a supplier does.

@@ -14,7 +14,8 @@ _HEAD_LINES = 8
 _MAX_TEXT = 400  # letters of a cell
 _MAX_CELLS = 12  # of a line
 _SEPARATOR = re.compile(r"\s*[●•∙|·;]\s*|\s[-–—]\s|,\s(?=[^\W\d_a-z])")
-_COMPANY_WITH_NAME = re.compile(rf"(?:(?<![^\W_])[^\W\d_a-z][\w&.'’-]{{1,30}}\s){{1,5}}{labels.COMPANY.pattern}")
+# The words in front of a legal form: `of Marlow Services Ltd`.
+_COMPANY_WITH_NAME = re.compile(rf"(?<![\w&.'’-])(?:[\w&.'’-]{{1,30}}\s){{1,3}}{labels.COMPANY.pattern}")
 
 
 def has_companies_beside(page: Sequence[TextLine], name: str) -> bool:
@@ -34,15 +35,12 @@ def _is_company(part: str) -> bool:
 
 
 def has_other_owner(page: Sequence[TextLine], name: str) -> bool:
-    """Whether a foot names, with its numbers, a company that has nothing of this name, which is none of a company."""
+    """Whether a foot names, with its numbers, a company that has no word of this name, which is none of a company:
+    `Blitzblank` may be a brand of whoever has these numbers."""
     if labels.COMPANY.search(name):
         return False
-    feet = [*_list_feet(page)]
-    ours = normalize_name(name)
-    if any(ours and ours in normalize_name(text) for text in feet):
-        return False
     words = list_long_words(name)
-    return any(not words & list_long_words(company) for text in feet for company in _list_companies(text))
+    return any(not words & list_long_words(company) for text in _list_feet(page) for company in _list_companies(text))
 
 
 def _list_feet(page: Sequence[TextLine]) -> Iterator[str]:
@@ -54,4 +52,7 @@ def _list_feet(page: Sequence[TextLine]) -> Iterator[str]:
 
 
 def _list_companies(text: str) -> Iterator[str]:
-    return (match[0] for match in _COMPANY_WITH_NAME.finditer(text) if not is_financier(match[0]))
+    """Not a bank, nor what a part of a foot calls one: `Bank: Lakeland Trust Ltd`."""
+    for part in _SEPARATOR.split(text):
+        if not is_financier(part):
+            yield from (match[0] for match in _COMPANY_WITH_NAME.finditer(part))

@@ -14,9 +14,9 @@ from ingestion.domain.invoice import CREDIT_NOTE, INVOICE, Invoice
 from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.transcript import TextLine, Transcript
 from ingestion.extract import values
-from ingestion.extract.layout_rules import limit_lines, read_all_pages
+from ingestion.extract.layout_rules import is_invoice, limit_lines, read_all_pages
 from ingestion.extract.other_titles import asks_for_nothing_new, begins_again_as_invoice
-from ingestion.extract.payee_numbers import list_read_lines
+from ingestion.extract.payee_accounts import find_payee_accounts, list_read_lines
 from ingestion.extract.supplier_comparison import list_tax_ids, may_name_supplier, prints_tax_id
 from ingestion.extract.tax_ids import compare_tax_ids
 from ingestion.extract.totals import find_totals
@@ -73,12 +73,18 @@ def _read_printed(transcript: Transcript, page: Sequence[TextLine]) -> Invoice:
 
 
 def is_another_kind(document_type: str, transcript: Transcript) -> bool:
-    """Whether the page is a credit note and the XML an invoice, or the other way round; or the page asks for nothing
-    that an invoice has not asked for: a reminder is sent with the XML of its invoice."""
+    """Whether the page takes back what the XML asks for, or the other way round, or nothing tells which; or the page is
+    no invoice at all, or asks for nothing that an invoice has not asked for: a reminder is sent with the XML of its
+    invoice."""
     page = limit_lines(transcript)
     if asks_for_nothing_new(page) and not begins_again_as_invoice(page):
         return True
-    return {document_type, read_all_pages(transcript).kind.document_type} == {INVOICE, CREDIT_NOTE}
+    if not page:
+        return False
+    kind = read_all_pages(transcript).kind
+    return document_type in (INVOICE, CREDIT_NOTE) and (
+        kind.document_type != document_type or not kind.is_certain or not is_invoice(transcript)
+    )
 
 
 def _list_missing_values(
@@ -98,7 +104,7 @@ def _list_missing_values(
         # Zero is seldom printed: no tax, nothing due. Of a tax that is withheld the total may only be worked out.
         if amount and amounts and amount not in amounts and amount != getattr(printed, name):
             yield name
-    if invoice.iban and not _may_be_paid_to(invoice.iban, page, transcript):
+    if invoice.iban and not _may_be_paid_to(invoice.iban, page, transcript, printed):
         yield "iban"
     if invoice.vat_id and any(list_tax_ids(page)) and not prints_tax_id(invoice.vat_id, page):
         yield "vat_id"
@@ -112,7 +118,7 @@ def _list_other_values(invoice: Invoice, printed: Invoice) -> Iterator[str]:
         _strip_punctuation(text or "") for text in (invoice.invoice_number, printed.invoice_number)
     )
     # `1` and `2026` stand in many numbers. Without its prefix it may be the same one.
-    if number and number in printed_number and len(number) < _MIN_SHARE_OF_NUMBER * len(printed_number):
+    if number and printed_number and not _may_be_same_number(number, printed_number):
         yield "invoice_number"
     if invoice.currency and printed.currency and invoice.currency != printed.currency:
         yield "currency"
@@ -135,6 +141,11 @@ def _list_other_values(invoice: Invoice, printed: Invoice) -> Iterator[str]:
         yield "total_gross"
 
 
+def _may_be_same_number(number: str, printed: str) -> bool:
+    short, long = sorted((number, printed), key=len)
+    return short in long and (len(number) >= len(printed) or len(number) >= _MIN_SHARE_OF_NUMBER * len(printed))
+
+
 def _asks_for_another_amount(invoice: Invoice, printed: Invoice) -> bool:
     """Whether more is to be paid than the total, or another amount than the page asks for: a credit limit, a deposit or
     the net total may stand there too."""
@@ -153,10 +164,12 @@ def _has_total(invoice: Invoice, amount: Decimal) -> bool:
 _WRITTEN_IBAN = re.compile(r"\bIBAN\b\W{0,3}([A-Z]{2}\d{2}(?:[ \u00a0]?[A-Z0-9]){10,30})")
 
 
-def _may_be_paid_to(iban: str, page: Sequence[TextLine], transcript: Transcript) -> bool:
-    """Whether the page names this account, or none at all."""
+def _may_be_paid_to(iban: str, page: Sequence[TextLine], transcript: Transcript, printed: Invoice) -> bool:
+    """Whether the page names this account as one to pay to, or none at all. Of two in different places one may be the
+    old one, or somebody else's who is to be paid now."""
     if names_account(iban, transcript):
-        return True
+        accounts = find_payee_accounts(page, printed.currency, printed.supplier_name)
+        return not accounts.ibans or (accounts.is_certain and iban.upper() in accounts.ibans)
     # Written with a wrong check digit it is another account as well.
     return not any(_WRITTEN_IBAN.search(line.text) or next(values.find_ibans(line.text), None) for line in page)
 

@@ -15,10 +15,10 @@ _MAX_LINES = 1500
 
 def find_doubt_of_marks(transcript: Transcript) -> ReviewReason | None:
     """Who strikes out a value writes another one beside it, or means that it counts no more: no rule tells which. A
-    stamp may take back all that the page says."""
-    if transcript.marks.struck_out:
+    stamp may take back all that the page says, and a comment stand in place of a part of it."""
+    if transcript.marks.struck_out or transcript.marks.is_crossed_out:
         return ReviewReason.STRUCK_OUT
-    return ReviewReason.STAMPED if _list_doubtful_stamps(transcript) else None
+    return ReviewReason.STAMPED if transcript.marks.comments or _list_doubtful_stamps(transcript) else None
 
 
 def may_be_invoice(marks: PageMarks) -> bool:
@@ -28,8 +28,11 @@ def may_be_invoice(marks: PageMarks) -> bool:
 
 def show_marks(transcript: Transcript) -> dict[str, Any]:
     """What an extraction has of them, nothing where there are none."""
-    shown = {"struck_out": list(transcript.marks.struck_out), "stamps": _list_doubtful_stamps(transcript)}
-    shown = {name: words for name, words in shown.items() if words}
+    marks = transcript.marks
+    stamps = _list_doubtful_stamps(transcript)
+    found = {"struck_out": list(marks.struck_out), "stamps": stamps, "comments": list(marks.comments)}
+    shown: dict[str, Any] = {name: words for name, words in found.items() if words}
+    shown |= {"is_crossed_out": True} if marks.is_crossed_out else {}
     return {PAGE_MARKS: shown} if shown else {}
 
 
@@ -50,13 +53,12 @@ def _may_take_back(stamp: Stamp, lines: Sequence[TextLine]) -> bool:
 
 
 def _list_stamped_lines(lines: Sequence[TextLine]) -> list[str]:
-    """Lines of one such word, in capitals or large: `VOID`, `*** DRAFT ***`."""
+    """Lines of such a word alone, or beside a title, in capitals or large: `*** DRAFT ***`, `INVOICE   VOID`."""
     usual = median(line.height for line in lines) if lines else 0.0
     return [
         line.text
         for line in lines
-        if len(line.cells) == 1
-        and len(line.text) <= MAX_MARK_LETTERS
+        if len(line.text) <= MAX_MARK_LETTERS
         and (line.text.isupper() or line.height >= _LARGE * usual)
         and stamp_words.takes_back(line.text)
         and not stamp_words.is_title_of_its_own(line.text)

@@ -1,17 +1,24 @@
 """Whether one page holds two papers, one below the other: an invoice and the next one, the credit note that takes it
 back, or a statement of account. Each has totals and days of its own, and nothing says which of them is meant."""
 
+import re
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 from ingestion.domain.transcript import TextLine
-from ingestion.extract import labels, values
+from ingestion.extract import kind_words, labels, title_words, values
 from ingestion.extract.amount_due import list_amounts_due
 from ingestion.extract.invoice_kind import gives_back
 from ingestion.extract.invoice_number import find_invoice_number
-from ingestion.extract.invoice_pages import OTHER_TITLES, is_same_number
+from ingestion.extract.invoice_pages import is_same_number
 from ingestion.extract.totals import find_totals
 
+_STATEMENT = re.compile(
+    r"^\W*(?:statement(?:\s+of\s+account)?|account\s+statement|kontoauszug|offene[\s-]{1,3}posten\w{0,6}|saldenbestätigung|relevé(?:\s+de\s+compte)?"
+    r"|extracto\s+de\s+cuenta|estratto\s+conto|rekeningoverzicht|extrato\s+de\s+conta|zestawienie\s+(?:sald|należności)|výpis\s+(?:z\s+)?účtu"
+    r"|kontoudtog|kontoutdrag|kontoutskrift)\b[^:]{0,70}$",
+    re.IGNORECASE,
+)
 _LEAST_LINES = 5  # above a second title
 _MAX_TITLES = 4  # for each of them the page is read again
 _MAX_TITLE = 90  # letters
@@ -50,7 +57,10 @@ def _may_be_title(line: TextLine) -> bool:
 
 
 def _is_other(title: str) -> bool:
-    return any(pattern.match(title) for pattern in OTHER_TITLES)
+    """Not a delivery note's or an order's: an invoice for several has their titles over its rows, and sums of each."""
+    return any(
+        pattern.match(title) for pattern in (_STATEMENT, title_words.PROFORMA_TITLE, kind_words.REMINDER_HEADLINE)
+    )
 
 
 def _list_asked(paper: Sequence[TextLine]) -> set[Decimal]:

@@ -1,4 +1,4 @@
-"""The numbers of whoever is to be paid: of their tax office, and of their account."""
+"""The tax number of whoever is to be paid."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -7,8 +7,6 @@ from functools import partial
 
 from ingestion.domain.transcript import TextCell, TextLine
 from ingestion.extract import labels, values
-from ingestion.extract.account_holder import DEBIT, RETURNED
-from ingestion.extract.account_words import is_of_other_purpose, is_page_of_assignment
 from ingestion.extract.company_names import normalize_name
 from ingestion.extract.customer_cells import is_buyer_cell
 from ingestion.extract.page_blocks import BLOCK_GAP
@@ -26,8 +24,6 @@ _MAX_CELLS_BEFORE = 6
 _OF_ACCOUNT = labels.match_any(r"\b(?:iban|bic|swift|blz|sort\s+code|bankgiro|plusgiro|konto\w{0,8}|account)\b")
 _LONGEST_HEADING = 40
 _MAX_LABELLED = 200  # cells of a page that speak of tax numbers: more are no supplier's, and each has its surroundings
-_MAX_ACCOUNTS = 50  # of a page: no supplier has more, and each has its surroundings
-_MIN_SHARE_OF_HEIGHT = 0.6  # of that of the largest account on the page
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,123 +196,9 @@ def _is_near_name(page: Sequence[TextLine], place: _Place, name: str) -> bool:
     )
 
 
-def list_read_lines(page: Sequence[TextLine], lines: Sequence[TextLine]) -> list[TextLine]:
-    """Those of `lines` that a person reads for the account: not what is much smaller than an account on the page that
-    is not the customer's. Whoever wants to be paid in a supplier's place may write his own where a machine looks first
-    and no eye does."""
-    tallest = max((page[index].height for index, _ in _list_accounts(page)), default=0.0)
-    return [line for line in lines if line.height >= _MIN_SHARE_OF_HEIGHT * tallest]
-
-
-def find_iban(page: Sequence[TextLine], currency: str | None = None) -> str | None:
-    """The first whose check digits are right: suppliers list several accounts of theirs, and of their customer's at
-    most the one that they debit. Not one beside which something else is said, nor any where an account is to be paid
-    to that somebody else has."""
-    accounts = list(_list_accounts(page))
-    tallest = max((page[index].height for index, _ in accounts), default=0.0)
-    read = [(index, iban) for index, iban in accounts if page[index].height >= _MIN_SHARE_OF_HEIGHT * tallest]
-    is_assigned = is_page_of_assignment(page)
-    if is_assigned and len({iban for _, iban in read}) > 1:
-        return None
-    for index, iban in read[:_MAX_ACCOUNTS]:
-        if not is_of_other_purpose(page, index, iban, currency, is_assigned=is_assigned):
-            return iban
-    if read:
-        return None
-    polish = (iban for index in range(len(page)) for iban in _find_polish_account(page, index, currency))
-    return next(polish, None)
-
-
-def _list_accounts(page: Sequence[TextLine]) -> Iterator[tuple[int, str]]:
-    """Those that are not the customer's, with the numbers of their lines."""
-    for index, line in enumerate(page):
-        if _is_buyers_line(page, index):
-            continue
-        for iban in [*values.find_ibans(line.text), *_find_broken(page, index)]:
-            if not _is_customers(page, index, line.text.find(iban[:4])):
-                yield index, iban
-
-
-def _is_buyers_line(page: Sequence[TextLine], index: int) -> bool:
-    return any(labels.BUYER.search(cell.text) for cell in page[index].cells) or is_buyer_cell(page, index, 0)
-
-
-def _is_customers(page: Sequence[TextLine], index: int, start: int) -> bool:
-    """Whether money is taken from an account, or goes back to it: by the words around it, and those above."""
-    line = page[index]
-    above = page[index - 1].text if index else ""
-    before, behind = line.text[:start], line.text[start : start + _WITH_ACCOUNT]
-    if _is_of_debit(before) or _DEBITED.search(behind):
-        return True
-    if _is_for_transfers(before):
-        return any(RETURNED.search(other.text) for other in _list_near_above(page, index))
-    return _is_debited(f"{above} {before}") or _is_in_mandate(page, index)
-
-
-_REST_OF_ACCOUNT = re.compile(r"[A-Z0-9 ]{1,24}")
-
-
-def _find_broken(page: Sequence[TextLine], index: int) -> Iterator[str]:
-    """Accounts of which the line below, in the same cell, has the end and nothing else."""
-    line = page[index]
-    below = page[index + 1] if index + 1 < len(page) and page[index + 1].page == line.page else None
-    for cell in line.cells if below is not None else ():
-        rest = next(
-            (other.text for other in (below.cells if below else ()) if abs(other.left - cell.left) < _SAME_COLUMN), ""
-        )
-        if not _REST_OF_ACCOUNT.fullmatch(rest) or _is_below_debit(page, index):
-            continue
-        if next(values.find_ibans(cell.text), None) is None:
-            yield from values.find_ibans(f"{cell.text} {rest}")
-
-
-_MANDATE_LINES = 4
-_MANDATE_GAP = 2.5  # of a line's height: more between two lines parts their blocks
-_MANDATE = labels.match_any(
-    r"\b(?:sepa-?\s?)?(?:lastschrift|einzugs?)-?\s?(?:mandats?|ermächtigung)\b|\bdirect\s+debit\s+mandate\b|\bmandat\s+(?:sepa|de\s+prélèvement)\b",
-    r"\b(?:bankverbindung|konto|account)\b.{0,25}\b(?:lastschrift|abbuchung|direct\s+debit)\b|\b(?:zahlungsart|zahlungsweise)\W+(?:sepa-?)?(?:lastschrift|bankeinzug)\b",
-    r"\b(?:mandato|machtiging|orden\s+de\s+domiciliación|autorizzazione\s+(?:all['’])?addebito)\b",
-)
-
-
-def _is_in_mandate(page: Sequence[TextLine], index: int) -> bool:
-    """`SEPA-Lastschriftmandat`, and in lines below it whose account is debited."""
-    line = page[index]
-    left = line.cells[0].left
-    for above in reversed(page[max(0, index - _MANDATE_LINES) : index]):
-        height = max(line.height, above.height)
-        if above.page != line.page or line.top - above.top > _MANDATE_GAP * height:
-            return False
-        line = above
-        own = next((cell for cell in above.cells if abs(cell.left - left) < _SAME_COLUMN), None)
-        if own is None or _OUR_ACCOUNT.search(own.text):
-            continue
-        if _MANDATE.search(own.text):
-            return True
-        if next(values.find_ibans(own.text), None):  # the words there are of that one
-            return False
-        if DEBIT.search(own.text) or RETURNED.search(own.text):
-            return True
-    return False
-
-
-_BEFORE_ACCOUNT = 60  # letters that may stand between whose account it is and its number
-_YOUR_ACCOUNT = re.compile(
-    r"\b(?:ihr(?:em|es|er|en)?|dein(?:em|es)?)\s+(?:bank|giro)?-?(?:konto|bankverbindung)"
-    r"|\byour\s+(?:bank\s+|current\s+)?account|\bvotre\s+compte|\b(?:su|vuestra)\s+cuenta|\b(?:vostro|suo|tuo)\s+(?:conto|c/c)"
-    r"|\b(?:uw|jouw|je)\s+(?:bank)?rekening|\b(?:sua|vossa|tua)\s+conta|\b(?:państwa|twojego|pan[ai])\s+(?:rachun|kont)"
-    r"|\bwir\s+(?:ziehen|buchen)\s+(?:[^\W\d]{1,16}\s+){0,4}(?:ein|ab)\s+(?:von|vom)\b"
-    r"|\b(?:vaš|tv)\w{1,4}\s+účt|\b(?:din|jeres|deres)\s+konto|\b(?:ditt|ert)\s+(?:bank)?konto",
-    re.IGNORECASE,
-)
 _OUR_NUMBER = re.compile(
     r"\W*(?:unser|our|notre|nuestr|nostr|ons|onze|noss|nasz|naš|vores|vår)\w{0,4}\s+", re.IGNORECASE
 )
-_OUR_ACCOUNT = re.compile(
-    r"\b(?:unser|our|notre|nuestr|nostr|ons|onze|noss|nasz|naš|vores|vår)\w{0,4}\b", re.IGNORECASE
-)
-
-
 _YOUR_NUMBER = re.compile(
     rf"\b(?:jeres|deres|din|dit|ert|dein[er]?|euer|eure|vaše|państwa)\s+(?:{labels.VAT_ID.pattern})", re.IGNORECASE
 )
@@ -327,65 +209,3 @@ def _is_our_number(text: str) -> bool:
     our = _OUR_NUMBER.match(text)
     label = labels.VAT_ID.match(text, our.end()) if our else None
     return label is not None and labels.BUYER.search(text[label.end() :].partition(":")[0]) is None
-
-
-_WITH_ACCOUNT = 110  # letters, with those of an account
-_FROM_ACCOUNT = re.compile(r"\bvom\s+(?:giro)?konto\b", re.IGNORECASE)
-# `IBAN DE… wird am 3.11. abgebucht`: in the sentence, not in the next column's heading.
-_DEBITED = labels.match_any(
-    r"^(?:[^.!?|]|\.(?=\s?\d)){0,90}\b(?:abgebucht|eingezogen|belastet|debited|prélevée?s?|débitée?s?|cargará|addebitat[oi]|afgeschreven|geïncasseerd|debitad[oa]|pobrana|pobierzemy|dras|trækkes)\b"
-)
-
-
-def _is_of_debit(before: str) -> bool:
-    """Whether the sentence right in front of an account speaks of money that is taken, or goes back."""
-    sentence = re.split(r"[.!?]\s", before)[-1][-_BEFORE_ACCOUNT:]
-    words = [match.end() for pattern in (DEBIT, RETURNED, _FROM_ACCOUNT) for match in pattern.finditer(sentence)]
-    return bool(words) and _OUR_ACCOUNT.search(sentence, max(words)) is None
-
-
-# A sentence of its own, and nothing else up to the account: `By EFT: Bank of Ireland, IBAN …`.
-_TRANSFER = re.compile(
-    r"(?:^\W*|[.!?]\s+)(?:(?:by|per|mit|mittels|par|por|con|mediante|tramite|via|met|med|via|genom)\s+(?:eft|(?:bank|credit)\s+transfer|überweisung|virement|transferencia"
-    r"|bonifico|overschrijving|transferência|overførsel|överföring)|przelewem|(?:bankovním\s+)?převodem)\s?:"
-    r"[^:.!?]{0,40}(?:\biban\W{0,3})?$",
-    re.IGNORECASE,
-)
-
-
-def _is_for_transfers(before: str) -> bool:
-    return _TRANSFER.search(before) is not None
-
-
-def _list_near_above(page: Sequence[TextLine], index: int) -> Sequence[TextLine]:
-    return [line for line in page[max(0, index - _NEAR_COLUMNS) : index] if line.page == page[index].page]
-
-
-def _is_below_debit(page: Sequence[TextLine], index: int) -> bool:
-    """An account in pieces is believed only where nothing near it speaks of a debit, whosever column that is."""
-    near = [*_list_near_above(page, index), page[index]]
-    return any(words.search(line.text) for line in near for words in (DEBIT, RETURNED))
-
-
-def _is_debited(before: str) -> bool:
-    """Whether an account is the reader's, by the words in front: `… wird von Ihrem Konto DE… abgebucht`."""
-    yours = [match.end() for match in _YOUR_ACCOUNT.finditer(before)]
-    if not yours or len(before) - yours[-1] > _BEFORE_ACCOUNT:
-        return False
-    return _OUR_ACCOUNT.search(before, yours[-1]) is None
-
-
-# An account of Poland, as it is written at home: without its country.
-_POLISH_ACCOUNT = re.compile(
-    r"\b(?:kont[ao]|rachun\w{1,4}|nrb|bank\w{0,3})\b\D{0,40}(\d{2}(?: ?\d{4}){6})(?!\d)", re.IGNORECASE
-)
-
-
-def _find_polish_account(page: Sequence[TextLine], index: int, currency: str | None) -> Iterator[str]:
-    line = page[index]
-    match = _POLISH_ACCOUNT.search(line.text)
-    if match is None or _is_buyers_line(page, index) or _is_customers(page, index, match.start(1)):
-        return
-    for iban in values.find_ibans(f"PL{match[1]}"):
-        if not is_of_other_purpose(page, index, iban[2:], currency, is_assigned=is_page_of_assignment(page)):
-            yield iban

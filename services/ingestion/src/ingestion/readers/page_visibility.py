@@ -42,7 +42,7 @@ _MAX_CHANGED = 0.5  # of the paper around a letter's ink, by what has no letter:
 _MARGIN = 1  # pixels: a thin letter of another font than the one that is named lies beside its box
 _MIN_HEIGHT = 2.5  # points, of a page of A4 (small print has 4); in proportion on a smaller one
 _MIN_LOW = 1.5  # of letters that are half as high, in print of the same size; no account has any
-_LOW = frozenset("aceimnorsuvwxzıµα")
+_LOW = frozenset("aceimnorsuvwxzıµαºª")
 _USUAL_HEIGHT = 842.0
 # From here on a letter stands on another one, and one may hide the other.
 _OVERLAP = 0.3
@@ -51,8 +51,10 @@ _SAME_PLACE = 0.5  # of a letter's height: the same letter again so near is draw
 # as itself 80. Drawing them, and finding those that stand on each other, takes time by that.
 _MAX_PIXELS = 80_000_000
 _MANY = 500  # text objects
+_TINY = 1e-6  # points, squared
 _FEW = 2000  # numbers that are told apart faster one by one
 _MAX_LAYERS = 4  # of letters that stand on each other
+_MAX_AT_ONE_PLACE = 6  # letters that may share a pixel
 _MAX_OBJECTS = 20_000
 _MAX_DEPTH = 8
 
@@ -77,23 +79,53 @@ class _Touched:
     are_apart: bool
 
 
-def find_visible(page: pypdfium2.PdfPage, letters: Sequence[PlacedLetter]) -> list[bool]:
-    """Whether each letter is seen. A mark (a comma, a hyphen), or a row of them, is seen with the letter beside it."""
+@dataclass(frozen=True, slots=True)
+class _Layers:
+    """The layer of each text object that stands on another one, `of_source` is empty where none does; `unclear` are
+    those that are one too many, of which nobody can say what is seen. `stacked`: a good part of a letter of theirs is
+    covered, or covers; the others only share pixels with a neighbour."""
+
+    of_source: dict[int, int]
+    unclear: set[int]
+    stacked: set[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Visibility:
+    """For each letter whether it is seen, and whether an eye may see it though this could not be told: there is ink,
+    and it may be another one's, or is hardly any."""
+
+    is_seen: list[bool]
+    is_doubtful: list[bool]
+
+
+def find_visible(page: pypdfium2.PdfPage, letters: Sequence[PlacedLetter]) -> Visibility:
+    """A mark (a comma, a hyphen), or a row of them, is seen with the letter beside it."""
+    nothing = Visibility([False] * len(letters), [False] * len(letters))
     if not letters:
-        return []
+        return nothing
     places = place_on_picture(page, letters)
     if _sum_areas(places) > _MAX_PIXELS:
-        return [False] * len(letters)  # on each other: nobody can say what is seen
+        return nothing  # on each other: nobody can say what is seen
     objects = list_text_objects(page)
     touched = _find_touched(letters, places)
-    layers, unclear = _choose_layers(letters, places, touched)
-    seen = _compare_drawings(page, objects, letters, places, layers, touched)
-    seen &= ~find_crowded([letter.box for letter in letters])
+    layers = _choose_layers(letters, places, touched)
+    seen, traced = _compare_drawings(page, objects, letters, places, layers, touched)
+    is_large = _is_large_enough(page, letters)
+    seen &= is_large & ~find_crowded([letter.box for letter in letters])
     is_seen = [
-        bool(seen[index]) and letter.source not in unclear and letter.source in objects
+        bool(seen[index]) and letter.source not in layers.unclear and letter.source in objects
         for index, letter in enumerate(letters)
     ]
-    return _follow_neighbours(letters, is_seen)
+    unclear = np.array([letter.source in layers.unclear for letter in letters])
+    is_stacked = np.array([letter.source in layers.stacked for letter in letters])
+    followed = _follow_neighbours(letters, is_seen, (traced & ~is_stacked).tolist())
+    may_be_seen = (traced | unclear) & is_large
+    is_doubtful = [
+        bool(may) and not seen and letter.text.isalnum()
+        for letter, may, seen in zip(letters, may_be_seen, followed, strict=True)
+    ]
+    return Visibility(followed, is_doubtful)
 
 
 def _compare_drawings(
@@ -101,37 +133,45 @@ def _compare_drawings(
     objects: Mapping[int, Any],
     letters: Sequence[PlacedLetter],
     places: _Pixels,
-    layers: Mapping[int, int],
+    layers: _Layers,
     touched: _Touched,
-) -> _Pixels:
-    """For each letter whether its place looks another way once its layer is not drawn."""
+) -> tuple[_Pixels, _Pixels]:
+    """For each letter whether its place looks another way once its layer is not drawn, and whether any of it does."""
     whole = _draw(page)
-    of_letter = np.array([layers.get(letter.source, 0) for letter in letters])
+    of_letter = np.array([layers.of_source.get(letter.source, 0) for letter in letters])
+    is_stacked = np.array([letter.source in layers.stacked for letter in letters])
     sources = {letter.source for letter in letters}
-    contrast = _MIN_CONTRAST if not layers else _MIN_CONTRAST_AMONG_OTHERS
     # What has no letter that is read: blanks, the second drawing of a bold word. It goes with each layer.
     unread = [drawn for source, drawn in objects.items() if source not in sources]
     with _without(unread):
         bare = _draw(page) if _may_cover(page, unread, letters) else whole
-    seen = np.zeros(len(letters), dtype=bool)
+    seen, traced = (np.zeros(len(letters), dtype=bool) for _ in range(2))
     for layer in sorted(set(of_letter.tolist())):
         chosen = np.flatnonzero(of_letter == layer)
-        hidden = [drawn for source, drawn in objects.items() if source in sources and layers.get(source, 0) == layer]
+        hidden = [
+            drawn for source, drawn in objects.items() if source in sources and layers.of_source.get(source, 0) == layer
+        ]
         with _without([*unread, *hidden]):
             rest = _draw(page)
         change = np.maximum(whole, rest) - np.minimum(whole, rest)
         change[_find_shared(letters, places, chosen, touched, whole.shape)] = 0
-        seen[chosen] = (
-            np.array(_measure_share(change >= max(contrast, _MIN_CONTRAST_ON_WHITE), places[chosen])) >= _MIN_INK
-        )
+        seen[chosen] = np.array(_measure_share(change >= _MIN_CONTRAST_ON_WHITE, places[chosen])) >= _MIN_INK
+        seen[chosen] &= ~is_stacked[chosen]  # they are looked at one by one
         for index in chosen[~seen[chosen]].tolist():
             left, top, right, bottom = places[index].tolist()
             region = np.s_[top:bottom, left:right]
-            ink = (change[region] >= contrast) & (rest[region] < _WHITE)
+            ink = _find_ink(change[region], rest[region], is_stacked[index])
             seen[index] = np.count_nonzero(ink) >= _MIN_INK * max(ink.size, 1)
+            traced[index] = ink.any()
         if not np.array_equal(whole, bare):
             seen[chosen] &= ~_find_covered(whole, bare, rest, places[chosen])
-    return seen & _is_large_enough(page, letters)
+    return seen, traced
+
+
+def _find_ink(change: _Pixels, rest: _Pixels, is_stacked: bool) -> _Pixels:
+    if is_stacked:
+        return change >= _MIN_CONTRAST_AMONG_OTHERS
+    return (change >= _MIN_CONTRAST_ON_WHITE) | ((change >= _MIN_CONTRAST) & (rest < _WHITE))
 
 
 def _may_cover(page: pypdfium2.PdfPage, objects: Sequence[Any], letters: Sequence[PlacedLetter]) -> bool:
@@ -178,7 +218,9 @@ def _find_shared(
             numbers = _count_numbers(region[region > 0])
             others = [number for number in numbers if _is_of_another(letters[index], letters[number - 1])]
             if others:
-                shared[top:bottom, left:right] |= np.isin(region, others)
+                # A single number, as beside a neighbour, is found faster by itself.
+                is_other = region == others[0] if len(others) == 1 else np.isin(region, others)
+                shared[top:bottom, left:right] |= is_other
         region[region == 0] = index + 1
     return shared
 
@@ -207,16 +249,19 @@ def _is_large_enough(page: pypdfium2.PdfPage, letters: Sequence[PlacedLetter]) -
     return np.array([size >= height * scale for size, height in zip(sizes, least, strict=True)])
 
 
-def _follow_neighbours(letters: Sequence[PlacedLetter], is_seen: Sequence[bool]) -> list[bool]:
+def _follow_neighbours(
+    letters: Sequence[PlacedLetter], is_seen: Sequence[bool], is_traced: Sequence[bool]
+) -> list[bool]:
     """A point that was too thin to be drawn, or lay on a line, would make another amount if it were left out; so would
-    one thin letter within a word; and a row of points that lead to an amount ties it to its label."""
+    one thin letter within a word, of which there is some ink that is none of another letter: of a white digit between
+    others there is none; and a row of points that lead to an amount ties it to its label."""
     followed = list(is_seen)
     for start, end in _find_runs_of_marks(letters):
         ends = [is_seen[near] for near in (start - 1, end) if 0 <= near < len(letters)]
         if any(ends):
             followed[start:end] = [True] * (end - start)
     for index, letter in enumerate(letters):
-        if letter.text.isalnum() and 0 < index < len(letters) - 1:
+        if is_traced[index] and letter.text.isalnum() and 0 < index < len(letters) - 1:
             followed[index] |= is_seen[index - 1] and is_seen[index + 1]
     return followed
 
@@ -289,52 +334,98 @@ def _measure_share(differs: _Pixels, places: _Pixels) -> list[float]:
     ]
 
 
-def _choose_layers(
-    letters: Sequence[PlacedLetter], places: _Pixels, touched: _Touched
-) -> tuple[dict[int, int], set[int]]:
-    """The layer of each text object that stands on another one, empty where none does; and those that are one too
-    many, of which nobody can say what is seen.
-
-    Ink at the place of a letter may be another letter's: so what stands on each other is not left out at once.
-    """
-    pairs, unclear = ({}, set()) if touched.are_apart else _find_overlaps(letters, places)
+def _choose_layers(letters: Sequence[PlacedLetter], places: _Pixels, touched: _Touched) -> _Layers:
+    """Ink at the place of a letter may be another letter's: so what stands on each other is not left out at once."""
+    if touched.are_apart:
+        return _Layers({}, set(), set())
+    overlaps = _find_overlaps(letters, places)
+    unclear = overlaps.crowded
     layers: dict[int, int] = {}
     for source in dict.fromkeys(letter.source for letter in letters):
-        if source not in pairs:
+        if source not in overlaps.pairs:
             continue
-        taken = {layers[other] for other in pairs[source] if other in layers}
+        taken = {layers[other] for other in overlaps.pairs[source] if other in layers}
         layers[source] = next(layer for layer in range(len(taken) + 1) if layer not in taken)
         if layers[source] >= _MAX_LAYERS:
             unclear.add(source)
             layers[source] = 0
-    return layers, unclear
+    return _Layers(layers, unclear, overlaps.stacked)
 
 
-def _find_overlaps(letters: Sequence[PlacedLetter], places: _Pixels) -> tuple[dict[int, set[int]], set[int]]:
-    """The text objects with letters that stand on each other, and those that stand on two others at one place."""
+@dataclass(frozen=True, slots=True)
+class _Overlaps:
+    """`pairs` are the text objects with letters that stand on each other, `crowded` those that found no room at a place
+    of many, and `stacked` those whose own boxes, and not only the pixels that these touch, lie on others."""
+
+    pairs: dict[int, set[int]]
+    crowded: set[int]
+    stacked: set[int]
+
+
+def _find_overlaps(letters: Sequence[PlacedLetter], places: _Pixels) -> _Overlaps:
+    """Letters beside each other share pixels too: where a program draws each by itself, `ill` has three at one."""
     columns, rows = (int(places[:, edge].max(initial=0)) for edge in (2, 3))
-    lower, upper = (np.zeros((rows + 1, columns + 1), dtype=np.int32) for _ in range(2))
+    levels = [np.zeros((rows + 1, columns + 1), dtype=np.int32) for _ in range(_MAX_AT_ONE_PLACE)]
     counts: Counter[tuple[int, int]] = Counter()
     crowded: set[int] = set()
     areas = ((places[:, 2] - places[:, 0]) * (places[:, 3] - places[:, 1])).tolist()
+    covered = [0.0] * len(letters)
     for number, (letter, (left, top, right, bottom)) in enumerate(zip(letters, places.tolist(), strict=True), start=1):
-        first = lower[top:bottom, left:right]
-        others = _find_others(first, letter, letters, areas)
+        taken, has_room = _take_place([level[top:bottom, left:right] for level in levels], number)
+        if not taken:
+            continue
+        found = {
+            below: count
+            for below, count in _count_numbers(np.concatenate(taken)).items()
+            if letters[below - 1].source != letter.source
+        }
+        for below in found:
+            if not _is_again(letter, letters[below - 1]):
+                shared = _measure_shared(letter.box, letters[below - 1].box)
+                covered[number - 1] += shared / max(_measure(letter.box), _TINY)
+                covered[below - 1] += shared / max(_measure(letters[below - 1].box), _TINY)
+        is_on_others = letter.text.isalnum() and taken[0].size > _OVERLAP * areas[number - 1]
+        others = [letters[below - 1] for below in found] if is_on_others else _find_others(found, letters, areas)
         for other in others:
             # A word that is drawn again a little beside itself stands on its own neighbours too.
             counts[letter.source, other.source] += -2 if _is_again(letter, other) else 1
-        if any(not _is_again(letter, other) for other in others):
-            second = upper[top:bottom, left:right]
-            if any(not _is_again(letter, other) for other in _find_others(second, letter, letters, areas)):
-                crowded.add(letter.source)
-            second[second == 0] = number
-        first[first == 0] = number
+        if not has_room and any(not _is_again(letter, other) for other in others):
+            crowded.add(letter.source)
     pairs: dict[int, set[int]] = defaultdict(set)
     for (upper_source, lower_source), count in counts.items():
         if count > 0:
             pairs[upper_source].add(lower_source)
             pairs[lower_source].add(upper_source)
-    return pairs, crowded & pairs.keys()
+    stacked = {letter.source for letter, share in zip(letters, covered, strict=True) if share > _OVERLAP}
+    return _Overlaps(pairs, crowded & pairs.keys(), stacked)
+
+
+def _measure(box: Box) -> float:
+    return (box[2] - box[0]) * (box[3] - box[1])
+
+
+def _measure_shared(box: Box, other: Box) -> float:
+    across = min(box[2], other[2]) - max(box[0], other[0])
+    up = min(box[3], other[3]) - max(box[1], other[1])
+    return max(across, 0.0) * max(up, 0.0)
+
+
+def _take_place(levels: Sequence[_Pixels], number: int) -> tuple[list[_Pixels], bool]:
+    """Puts each pixel of a letter on the first level that is free there. Which letters it found on each level, and
+    whether it had room."""
+    found: list[_Pixels] = []
+    here: Any = ...  # pixels that are taken on all levels so far
+    for level in levels:
+        there = level[here]
+        taken = there[there > 0]
+        if not taken.size:
+            level[here] = number
+            return found, True
+        found.append(taken)
+        is_taken = level > 0
+        level[~is_taken if here is ... else here & ~is_taken] = number
+        here = is_taken
+    return found, False
 
 
 def _find_touched(letters: Sequence[PlacedLetter], places: _Pixels) -> _Touched:
@@ -362,22 +453,14 @@ def _sum_areas(places: _Pixels) -> int:
     return int(((places[:, 2] - places[:, 0]) * (places[:, 3] - places[:, 1])).sum())
 
 
-def _find_others(
-    region: _Pixels, letter: PlacedLetter, letters: Sequence[PlacedLetter], areas: Sequence[int]
-) -> list[PlacedLetter]:
-    """Letters of other text objects that take a good part of a letter's place, or of whose place it takes a good part.
-    A mark may hide a letter (a dash as thick as a line); that it is hidden itself matters to nobody."""
-    taken = region[region > 0]
-    if not taken.size:
-        return []
-    numbers = _count_numbers(taken)
-    if not letter.text.isalnum() or taken.size <= _OVERLAP * region.size:
-        numbers = {
-            number: count
-            for number, count in numbers.items()
-            if count > _OVERLAP * areas[number - 1] and letters[number - 1].text.isalnum()
-        }
-    return [letters[number - 1] for number in numbers if letters[number - 1].source != letter.source]
+def _find_others(found: Mapping[int, int], letters: Sequence[PlacedLetter], areas: Sequence[int]) -> list[PlacedLetter]:
+    """Letters of whose place another letter takes a good part. A mark may hide a letter (a dash as thick as a line);
+    that it is hidden itself matters to nobody."""
+    return [
+        letters[number - 1]
+        for number, count in found.items()
+        if count > _OVERLAP * areas[number - 1] and letters[number - 1].text.isalnum()
+    ]
 
 
 def _count_numbers(taken: _Pixels) -> Mapping[int, int]:

@@ -18,7 +18,7 @@ from ingestion.domain.transcript import TextLine
 from ingestion.readers.page_letters import Letter, read_letters
 from ingestion.readers.page_lines import build_lines
 from ingestion.readers.page_pictures import find_unread_content
-from ingestion.readers.pinned_stamps import list_pinned_stamps
+from ingestion.readers.pinned_stamps import read_pinned_marks
 from mailroom_common.parser import UnreadableFile
 
 # Of a longer document: an invoice is in front, or behind its terms.
@@ -121,8 +121,14 @@ def _read_page(document: pypdfium2.PdfDocument, number: int, read: PDFText) -> N
         read.pictured.append(number)
     if unread is ReviewReason.TEXT_GARBLED:
         return  # letters that mean nothing are worse than none
-    read.marks += PageMarks(letters.struck_out, letters.stamps)
+    read.marks += PageMarks(letters.struck_out, letters.stamps, letters.is_crossed_out)
+    shown = len(read.lines)
     _add_lines(number, letters.groups, letters.is_cut, read)
+    if not all(line.is_visible for line in read.lines[shown:]):
+        # A word that is seen has a letter that may be seen or not: a person reads it, or OCR.
+        read.unread.add(ReviewReason.TEXT_NOT_VISIBLE)
+        if number not in read.pictured:
+            read.pictured.append(number)
     if unread is ReviewReason.NO_TEXT_LAYER and any(letters.hidden):
         # What another program read off the picture, or what nobody wrote: a person has it as a proposal.
         read.unread.add(ReviewReason.TEXT_NOT_VISIBLE)
@@ -145,7 +151,7 @@ def _open_page(document: pypdfium2.PdfDocument, number: int, read: PDFText) -> p
     if pdfium.FPDFPage_GetAnnotCount(page) <= 0:
         return page
     _read_pinned_files(document, page, read)  # before they become a part of the page, too
-    read.marks += PageMarks(stamps=list_pinned_stamps(page))
+    read.marks += read_pinned_marks(page)
     page.render(scale=_SMALLEST / max(*page.get_size(), 1.0))  # gives those a shape that only say where they are
     pdfium.FPDFPage_Flatten(page, pdfium.FLAT_NORMALDISPLAY)
     page.close()

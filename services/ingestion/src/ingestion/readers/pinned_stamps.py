@@ -1,5 +1,5 @@
-"""What is pinned to a page and says something of it, where no letter of the page does: stamps by their names, and
-comments that each program draws by itself."""
+"""What is pinned to a page and says something of it: stamps by their names, comments that each program draws by itself,
+and those with a number, which may stand in place of what the page says."""
 
 import ctypes
 import re
@@ -7,17 +7,18 @@ import re
 import pypdfium2
 import pypdfium2.raw as pdfium
 
-from ingestion.domain.page_marks import MAX_MARK_LETTERS, Stamp
+from ingestion.domain.page_marks import MAX_MARK_LETTERS, PageMarks, Stamp
 
 _MAX_ANNOTATIONS = 200
 _MAX_BYTES = 1000  # of a text, in UTF-16
-_PROGRAMS_OWN = re.compile(r"^S[BH](?=[A-Z])")  # `SBVoid`
+_MAX_COMMENTS = 5  # with numbers, of a page: an invoice that was filled in by a viewer has more
 _WORD = re.compile(r"[A-Z]?[a-z]+")
 
 
-def list_pinned_stamps(page: pypdfium2.PdfPage) -> tuple[Stamp, ...]:
+def read_pinned_marks(page: pypdfium2.PdfPage) -> PageMarks:
     """Before they are drawn on the page: then all of them look alike."""
     stamps: list[Stamp] = []
+    comments: list[str] = []
     for number in range(min(pdfium.FPDFPage_GetAnnotCount(page), _MAX_ANNOTATIONS)):
         annotation = pdfium.FPDFPage_GetAnnot(page, number)
         if not annotation:
@@ -30,16 +31,20 @@ def list_pinned_stamps(page: pypdfium2.PdfPage) -> tuple[Stamp, ...]:
                 Stamp(contents, is_large=False),
                 Stamp(_split_name(_read_text(annotation, b"Name")), is_large=True),
             ]
+        elif kind == pdfium.FPDF_ANNOT_TEXT:
+            stamps.append(Stamp(contents, is_large=False))
         elif kind == pdfium.FPDF_ANNOT_FREETEXT and not pdfium.FPDFAnnot_HasKey(annotation, b"AP"):
             stamps.append(Stamp(contents, is_large=True))
+        elif kind == pdfium.FPDF_ANNOT_FREETEXT and any(map(str.isdigit, contents)):
+            comments.append(contents)
         pdfium.FPDFPage_CloseAnnot(annotation)
-    return tuple(stamp for stamp in stamps if any(map(str.isalpha, stamp.text)))
+    said = tuple(stamp for stamp in stamps if any(map(str.isalpha, stamp.text)))
+    return PageMarks(stamps=said, comments=tuple(comments) if len(comments) <= _MAX_COMMENTS else ())
 
 
 def _split_name(name: str) -> str:
-    """`NotApproved` as `Not Approved`; nothing of a name that a program made up: `#cGWBzk2JzOlOQ1`."""
-    own = _PROGRAMS_OWN.sub("", name)
-    return " ".join(_WORD.findall(own)) if own.isalpha() else ""
+    """`NotApproved` as `Not Approved`, `SBVoid` as `Void`; nothing of one that a program made up: `#cGWBzk2`."""
+    return " ".join(_WORD.findall(name)) if name.isalpha() else ""
 
 
 def _read_text(annotation: pdfium.FPDF_ANNOTATION, key: bytes) -> str:

@@ -9,7 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -30,16 +30,24 @@ _FLAT = 4  # times as wide as high: a line through a word, and none across the p
 _LEVEL = 1.0  # points from one end to the other
 # Of the height of a letter's ink: an underline is below, the border of a table above or below.
 _LOWEST, _HIGHEST = 0.2, 0.8
-_THICKEST_SHARE = 0.6  # of it: what is thicker hides the letter
+_THICKEST_SHARE = 0.75  # of it: what is thicker hides the letter
 _MOST = 0.7  # of the letters of a word
 _BLANK = 0.45  # of a letter's height, between the ink of two words
 _OWN_SHARE = 0.5  # of a line as long as others: ink of letters that it goes through
 _LONG_FOR_ONE = 4.0  # times as wide as the only letter that it strikes out
 _STEP = 0.5  # points: what no letter is as high as need not be compared with each
 
-_CONTRAST = 40  # of 255
-_THIN = 0.6  # of a letter's place
-_THROUGH = 0.8  # of its columns
+_CONTRAST = 20  # of 255
+_PAPER = (85, 15)  # of a hundred pixels: a dark line on light paper, or a light one on a dark box
+_THIN = 0.75  # of a letter's place
+_THROUGH = 0.4  # of its columns: a line may be dashed
+# Of the page's width and height: what is as long crosses it out, or at least what is written between its ends. A line
+# through empty paper is drawn so that nobody writes there.
+_ACROSS, _ACROSS_LETTERS = 0.7, 0.4
+_MANY_CROSSED = 3  # letters
+_MAX_ACROSS, _MAX_WORDS = 20, 300  # that a drawing is asked for
+_SAMPLES = 200  # points of such a line
+_BESIDE = 6  # pixels
 
 _Numbers = Any  # numpy's arrays
 _Point = tuple[float, float]
@@ -58,18 +66,24 @@ class _Stroke:
         return _Stroke(self.start[::-1], self.end[::-1], self.thickness)
 
 
-def find_struck_words(
-    page: pypdfium2.PdfPage, letters: Sequence[PlacedLetter], quarters: Sequence[int | None]
-) -> list[list[int]]:
-    """The letters of each word that is struck out, by their numbers; `quarters` are the turns that they are written
-    in."""
+@dataclass(frozen=True, slots=True)
+class StruckText:
+    """`words` are the letters of each word that is struck out, by their numbers; `is_page` says that all of it is."""
+
+    words: tuple[list[int], ...] = ()
+    is_page: bool = False
+
+
+def find_struck(page: pypdfium2.PdfPage, letters: Sequence[PlacedLetter], quarters: Sequence[int | None]) -> StruckText:
+    """`quarters` are the turns that the letters are written in."""
     strokes = _StrokeList(page).list_strokes() if letters else []
     if not strokes:
-        return []
+        return StruckText()
     turns = [quarter for quarter in dict.fromkeys(quarters) if quarter is not None]
     words = [word for quarter in turns for word in _find_crossed_words(letters, quarters, quarter, strokes)]
-    if not words:
-        return []
+    across = list(islice(_list_across(strokes, page, letters), _MAX_ACROSS))
+    if not words and not across:
+        return StruckText()
     drawn, places = draw_without_text(page), place_on_picture(page, letters).tolist()
 
     def is_seen(word: Sequence[int]) -> bool:
@@ -77,7 +91,46 @@ def find_struck_words(
         regions = [_cut(drawn, places[index], page, quarters[index]) for index in said]
         return sum(map(_has_thin_line, regions)) >= _MOST * len(said)
 
-    return [word for word in words if is_seen(word)]
+    is_page = any(_is_line_seen(drawn, page, stroke) for stroke in across)
+    # More than a person would strike out are not looked at one by one.
+    seen = [*filter(is_seen, words[:_MAX_WORDS]), *words[_MAX_WORDS:]]
+    return StruckText(tuple(seen), is_page)
+
+
+def _list_across(
+    strokes: Sequence[_Stroke], page: pypdfium2.PdfPage, letters: Sequence[PlacedLetter]
+) -> Iterator[_Stroke]:
+    """Those that go from one side of the page to the opposite one, or through what is written between."""
+    width, height = page.get_size() if page.get_rotation() % 180 == 0 else page.get_size()[::-1]
+    left, bottom, right, top = np.array([letter.box for letter in letters], dtype=float).T
+    middle = (left + right) / 2
+    for stroke in strokes:
+        (x0, y0), (x1, y1) = stroke.start, stroke.end
+        share = min(abs(x1 - x0) / max(width, 1.0), abs(y1 - y0) / max(height, 1.0))
+        if share < _ACROSS_LETTERS:
+            continue
+        at = y0 + (middle - x0) * (y1 - y0) / (x1 - x0)
+        is_within = (middle >= min(x0, x1)) & (middle <= max(x0, x1))
+        if share >= _ACROSS or (is_within & (bottom <= at) & (at <= top)).sum() >= _MANY_CROSSED:
+            yield stroke
+
+
+def _is_line_seen(drawn: _Numbers, page: pypdfium2.PdfPage, stroke: _Stroke) -> bool:
+    """Whether a picture of the page has it: of a drawing that is cut off at its edges most is not shown."""
+    ends = [PlacedLetter("", (x, y, x, y), 0) for x, y in (stroke.start, stroke.end)]
+    # The place of a point has a margin on each side.
+    (x0, y0), (x1, y1) = [
+        ((left + right) / 2, (top + bottom) / 2) for left, top, right, bottom in place_on_picture(page, ends).tolist()
+    ]
+    at = np.linspace(0, 1, _SAMPLES)
+    rows, columns = (y0 + (y1 - y0) * at).astype(int), (x0 + (x1 - x0) * at).astype(int)
+    is_inside = (columns >= _BESIDE) & (columns < drawn.shape[1] - _BESIDE) & (rows >= 0) & (rows < drawn.shape[0])
+    rows, columns = rows[is_inside], columns[is_inside]
+    if len(rows) < _SAMPLES / 2:
+        return False
+    line = np.min([drawn[rows, columns + shift] for shift in (-2, -1, 0, 1, 2)], axis=0)
+    paper = np.minimum(drawn[rows, columns - _BESIDE], drawn[rows, columns + _BESIDE])
+    return bool((paper.astype(int) - line >= _CONTRAST).mean() >= _THROUGH)
 
 
 def _find_crossed_words(
@@ -181,8 +234,11 @@ def _has_thin_line(region: _Numbers) -> bool:
     """Of another colour than most of a letter's place, from its one side to the other."""
     if not region.size:
         return False
-    ink = np.abs(region.astype(int) - np.median(region)) >= _CONTRAST
-    return bool(ink.any(axis=0).mean() >= _THROUGH and ink.mean() <= _THIN)
+    for paper in np.percentile(region, _PAPER):
+        ink = np.abs(region.astype(int) - paper) >= _CONTRAST
+        if ink.any(axis=0).mean() >= _THROUGH and ink.mean() <= _THIN:
+            return True
+    return False
 
 
 class _StrokeList:
@@ -234,22 +290,43 @@ class _StrokeList:
 
     def _add_segments(self, drawn: Any, count: int, matrix: _Matrix) -> None:
         """A box around something, a cross through it, or many lines that are one path."""
-        before: _Point | None = None
         x, y = self._edges[:2]
+        points: list[tuple[_Point, bool]] = []  # whether a line leads to it
+        curved = 0
         for number in range(count):
             segment = pdfium.FPDFPath_GetPathSegment(drawn, number)
             if not segment or not pdfium.FPDFPathSegment_GetPoint(segment, *self._edges_out[:2]):
                 continue
-            point = x.value, y.value
-            if before is not None and pdfium.FPDFPathSegment_GetType(segment) != pdfium.FPDF_SEGMENT_MOVETO:
-                self._add_stroke(before, point, 0.0, matrix)
-            before = point
+            kind = pdfium.FPDFPathSegment_GetType(segment)
+            curved = curved + 1 if kind == pdfium.FPDF_SEGMENT_BEZIERTO else 0
+            if curved % 3:
+                continue  # of a curve the third point is its end
+            point = _transform((x.value, y.value), matrix)
+            points.append((point, bool(points) and kind != pdfium.FPDF_SEGMENT_MOVETO))
+        if (scribble := _find_scribble([point for point, _ in points])) is not None:
+            self._found.append(scribble)
+            return
+        for (before, _), (point, is_line) in pairwise(points):
+            if is_line:
+                self._add_stroke(before, point, 0.0, None)
 
     def _add_stroke(self, start: _Point, end: _Point, thickness: float, within: _Matrix | None) -> None:
         if within is not None:
             start, end = _transform(start, within), _transform(end, within)
         if all(map(math.isfinite, (*start, *end))):
             self._found.append(_Stroke(start, end, thickness))
+
+
+def _find_scribble(points: Sequence[_Point]) -> _Stroke | None:
+    """A line that goes up and down on its way, as a hand draws it."""
+    if len(points) < _POINTS_OF_BOX or not all(math.isfinite(number) for point in points for number in point):
+        return None
+    (left, right), (bottom, top) = ((min(along), max(along)) for along in zip(*points, strict=True))
+    if top - bottom <= _THICKEST and (top - bottom) * _FLAT <= right - left:
+        return _Stroke((left, (bottom + top) / 2), (right, (bottom + top) / 2), top - bottom)
+    if right - left <= _THICKEST and (right - left) * _FLAT <= top - bottom:
+        return _Stroke(((left + right) / 2, bottom), ((left + right) / 2, top), right - left)
+    return None
 
 
 def _is_stroked(drawn: Any) -> bool:

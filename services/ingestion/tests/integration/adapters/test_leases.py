@@ -111,6 +111,35 @@ async def test_two_documents_never_share_a_copy_in_the_archive(site: Ingestion) 
     assert await site.leases.reserve_archive_path(first, ["b", "b-1"]) == "a"
 
 
+async def test_a_path_in_the_archive_that_is_taken_is_no_error_of_postgres_which_would_log_its_names(
+    site: Ingestion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(2):
+        await site.intakes.record_attachment(build_record(f"%PDF- {number}".encode(), part=str(number)))
+    first, second = await site.claim_document(), await site.claim_document()
+    await site.leases.reserve_archive_path(first, ["a"])
+
+    class NeverRaised(Exception):
+        pass
+
+    monkeypatch.setattr("ingestion.adapters.leases.asyncpg.UniqueViolationError", NeverRaised)
+    assert await site.leases.reserve_archive_path(second, ["a", "b"]) == "b"
+
+
+async def test_of_two_documents_that_are_given_a_path_at_the_same_moment_one_falls_back(site: Ingestion) -> None:
+    for number in range(2):
+        await site.intakes.record_attachment(build_record(f"%PDF- {number}".encode(), part=str(number)))
+    first, second = await site.claim_document(), await site.claim_document()
+    async with site.pool.acquire() as other, other.transaction():
+        await other.execute(
+            "update ingestion.document set archive_path = 'a', is_archive_path_reserved = true where document_id = $1",
+            first.document_id,
+        )
+        reserving = asyncio.create_task(site.leases.reserve_archive_path(second, ["a", "b"]))
+        await wait_for_blocked_statement(site.pool, "is_archive_path_reserved")
+    assert await reserving == "b"
+
+
 async def test_nothing_that_is_final_is_ever_claimed(site: Ingestion) -> None:
     await site.intakes.record_attachment(build_record())
     await site.leases.finish_document(await site.claim_document(), DONE)
@@ -176,6 +205,32 @@ async def insert_resting_documents(conn: DatabaseSession, count: int) -> None:
         count,
     )
     await conn.execute("analyze ingestion.document")
+
+
+async def test_a_tenant_whose_ledger_is_busy_lets_others_go_first(
+    site: Ingestion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or all that a process reads at once would wait for that ledger, and no other tenant's documents be read."""
+    monkeypatch.setattr("ingestion.adapters.leases._HELD_UP_AFTER_S", 0.0)
+    for tenant in ("acme", "globex", "initech"):
+        for number in range(2 if tenant == "globex" else 3):
+            message = f"{tenant} {number}"
+            await site.intakes.record_attachment(
+                build_record(message.encode(), source=tenant, message=message, tenant=tenant)
+            )
+    waiting = [await site.claim_document() for _ in range(3)]
+    assert [lease.tenant_id for lease in waiting] == ["acme", "globex", "initech"]
+    async with site.pool.acquire() as conn, conn.transaction():
+        # As long as the ledgers of two tenants are locked.
+        held = [waiting[0].document_id, waiting[2].document_id]
+        await conn.execute("select from ingestion.document where document_id = any($1) for update", held)
+        finishing = [asyncio.create_task(site.leases.finish_document(waiting[place], DONE)) for place in (0, 2)]
+        await wait_for_blocked_statement(site.pool, "from ingestion.document", sessions=2)
+        claimed = [await site.claim_document() for _ in range(2)]
+    assert None not in await asyncio.gather(*finishing)
+    # While nobody else has one, theirs are read all the same; and in turn once nothing holds them up.
+    claimed += [await site.claim_document() for _ in range(3)]
+    assert [lease.tenant_id for lease in claimed] == ["globex", "initech", "acme", "initech", "acme"]
 
 
 async def test_a_claim_passes_no_resting_document_however_many_doc_sources_have_one(site: Ingestion) -> None:

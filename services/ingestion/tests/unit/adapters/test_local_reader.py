@@ -147,6 +147,7 @@ def change_fields(**changed: Any) -> dict[str, Any]:
         change_fields(page_marks={"struck_out": ["x" * 1000]}),
         change_fields(page_marks={"struck_out": [5]}),
         change_fields(page_marks={"other": ["text"]}),
+        change_fields(page_marks={"is_crossed_out": "text"}),
         {**EXTRACTION, "extraction": []},
         change_fields(surplus="text"),
         change_fields(supplier_name={}),

@@ -47,6 +47,7 @@ def test_how_certain_each_word_is_comes_back_with_the_transcript() -> None:
 def test_marks_come_back_with_the_transcript_and_are_bounded() -> None:
     stamps = (Stamp("VOID", is_large=True), Stamp("VOID", is_large=True), Stamp("copy", is_large=False))
     marks = PageMarks(("RE-1", "x" * 200), stamps) + PageMarks(tuple(map(str, range(40))), stamps)
+    marks += PageMarks(is_crossed_out=True, comments=("1,000.00",))
     transcript = Transcript("application/pdf", 1, marks=marks)
     assert Transcript.from_json(transcript.to_json()) == transcript
     assert marks.struck_out[:3] == ("RE-1", "x" * 60, "0")

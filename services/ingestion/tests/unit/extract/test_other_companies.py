@@ -27,7 +27,7 @@ def test_the_companies_of_a_group_in_one_line_of_a_head_leave_open_whose_invoice
     ("line", "expected"),
     [
         ("Your contract is with Muster Water Ltd.", False),
-        ("Ihr Vertragspartner: Muster Wasser GmbH", False),
+        ("Ihr Vertragspartner ist die Muster Wasser GmbH.", False),
         ("Your contract is with Muster Power Ltd.", True),
         ("Acting as agent for: Rosewood Holdings Ltd", False),
     ],
@@ -41,8 +41,9 @@ def test_with_whom_the_contract_is_or_for_whom_an_agent_writes_goes_before_the_h
     [
         ("Part of the Marlow Group. Marlow Services Ltd, VAT no. GB123456789", False),
         ("Registered in England as Marlow Services Ltd, company no. 1234567", False),
-        ("Marlow Services Ltd trading as Clean & Shine, VAT no. GB123456789", True),
+        ("Marlow Services Ltd trading as Clean & Shine, VAT no. GB123456789", False),
         ("Clean & Shine Services Ltd, VAT no. GB123456789", True),
+        ("Bank: Lakeland Trust Ltd · VAT no. GB123456789", True),
         ("Insured by Safehands Insurance Ltd, policy 4471", True),
     ],
 )

@@ -51,3 +51,26 @@ PARTS = "Delivery note 4711  1.00  500.00\nDelivery note 4712  1.00  500.00"
 )
 def test_its_copy_its_slip_and_its_terms_are_no_other_paper(other: str) -> None:
     assert not are_several(FIRST, other)
+
+
+GROUPS = """
+Hartley & Moss Joinery Ltd
+Broadfield Estates Ltd
+Invoice
+Invoice no.: HM-20441
+Invoice date: 3 November 2026
+Delivery note 4711
+Doors  500.00
+Total  £500.00
+Delivery note 4712
+Windows  500.00
+Total  £500.00
+Net total  £1,000.00
+VAT 20%  £200.00
+Total due  £1,200.00
+"""
+
+
+@pytest.mark.parametrize("title", ["Delivery note", "Lieferschein", "Purchase order", "Bestellung"])
+def test_an_invoice_for_several_deliveries_is_one(title: str) -> None:
+    assert not are_several(GROUPS.replace("Delivery note", title))

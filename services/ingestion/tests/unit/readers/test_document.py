@@ -73,7 +73,7 @@ def test_what_is_struck_out_in_a_file_in_the_file_is_a_mark_of_the_document() ->
     canvas.line(100, 703, 185, 703)
     canvas.save()
     answer = read(attach(("invoice.pdf", file.getvalue()), page=text_page("Cover")))
-    assert answer["marks"] == {"struck_out": ["RE-2026-4471"], "stamps": []}
+    assert answer["marks"] == {"struck_out": ["RE-2026-4471"], "stamps": [], "is_crossed_out": False, "comments": []}
 
 
 def test_an_attachment_that_breaks_its_reader_loses_the_attachment_only(monkeypatch: pytest.MonkeyPatch) -> None:

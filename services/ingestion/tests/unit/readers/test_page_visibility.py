@@ -247,14 +247,97 @@ def test_text_that_is_seen_is_the_pages_however_it_is_drawn(write: Callable[[Can
 
 @pytest.mark.parametrize("font", ["Helvetica", "Courier"])
 def test_small_print_has_all_its_letters(font: str) -> None:
-    """Those without ascenders are half as high as those of an account."""
-    terms = "we serve our mouse a xenon cruise, no. 17 - see www.example.com"
+    """Those without ascenders are half as high as those of an account, and so are raised ones."""
+    terms = "we serve our mouse a xenon cruise, n.º 17 - see www.example.com"
 
     def write(canvas: Canvas) -> None:
         canvas.setFont(font, 5)
         canvas.drawString(40, 700, terms)
 
     assert terms in [line.text for line in read_pdf_text(BytesIO(draw_page(write))).lines]
+
+
+def write_glyph_by_glyph(canvas: Canvas, x: float, y: float, text: str, font: str, size: float) -> None:
+    """As Chrome does where a size is no whole number of pixels: each glyph is a text object of its own."""
+    canvas.setFont(font, size)
+    for glyph in text:
+        canvas.drawString(x, y, glyph)
+        x += canvas.stringWidth(glyph, font, size)
+
+
+@pytest.mark.parametrize("size", [6, 6.5, 7, 8, 9.5])
+@pytest.mark.parametrize("font", ["Helvetica", "Times-Roman"])
+def test_no_glyph_is_lost_beside_others_that_are_drawn_by_themselves(font: str, size: float) -> None:
+    """Narrow ones share pixels with their neighbours, and stand on none of them."""
+    written = ["Invoice RE111-11 of 11/11/2026", "Total 1,111.11 IT11I1111", "fatturato attivit al capital till Rif."]
+
+    def write(canvas: Canvas) -> None:
+        for number, line in enumerate(written):
+            write_glyph_by_glyph(canvas, 40, 700 - number * 12, line, font, size)
+
+    assert [line.text for line in read_pdf_text(BytesIO(draw_page(write))).lines][1:] == written
+
+
+def test_pale_glyphs_that_are_drawn_by_themselves_are_seen_as_those_of_a_whole_word_are() -> None:
+    """One that shares pixels with a neighbour is not taken for one that may be hidden below another."""
+    small_print = "Wir liefern nach unseren Bedingungen, Rif. 1171"
+
+    def write(canvas: Canvas) -> None:
+        canvas.setFillColor(Color(0.6, 0.6, 0.6))
+        write_glyph_by_glyph(canvas, 40, 700, small_print, "Times-Roman", 5)
+
+    assert read_visible_text(draw_page(write)) == f"Invoice RE-1 {small_print}"
+
+
+@pytest.mark.parametrize(("below", "above", "beside"), [("F", "E", 0.0), ("3", "8", 0.0), ("3", "8", 0.1)])
+def test_black_glyphs_below_black_ones_are_not_seen_by_their_edges(below: str, above: str, beside: float) -> None:
+    def write(canvas: Canvas) -> None:
+        canvas.setFont("Helvetica-Bold", 9.8)
+        for at in range(12):
+            canvas.drawString(40 + at * 11 + beside, 700, below)
+            canvas.drawString(40 + at * 11, 700, above)
+
+    assert read_visible_text(draw_page(write)).count(below) == 0
+
+
+def test_a_line_with_a_word_that_may_have_lost_a_letter_is_no_more_than_a_proposal() -> None:
+    """So many letters lie on the last digits that nobody knows which of them are seen."""
+
+    def write(canvas: Canvas) -> None:
+        canvas.drawString(40, 740, "Number RE111-1")
+        canvas.drawString(40 + canvas.stringWidth("Number RE111-1"), 740, "1")
+        for glyph in "ABCDEFGH":
+            canvas.drawString(40 + canvas.stringWidth("Number RE111-1"), 740, glyph)
+        canvas.drawString(40, 700, "Total 12.00")
+
+    answer: Any = transcribe_document(BytesIO(draw_page(write)), {})
+    transcript = Transcript.from_json(answer)
+    assert [line.text for line in transcript.lines if line.is_visible] == ["Invoice RE-1", "Total 12.00"]
+    assert (transcript.unread, transcript.pictured_pages) == (("text_not_visible",), (0,))
+
+
+def test_a_white_account_between_glyphs_that_are_drawn_by_themselves_is_not_seen() -> None:
+    shown = "fill till the bill is illicit, little Lilli"
+
+    def write(canvas: Canvas) -> None:
+        canvas.setFillColor(_WHITE)
+        write_glyph_by_glyph(canvas, 40, 700, "DE11 1111 1111 1111 1111 11", "Helvetica", 6.5)
+        canvas.setFillColor(_BLACK)
+        write_glyph_by_glyph(canvas, 41, 700, shown, "Helvetica", 6.5)
+
+    assert read_visible_text(draw_page(write)) == f"Invoice RE-1 {shown}"
+
+
+def test_a_white_digit_between_digits_that_are_seen_makes_no_larger_amount() -> None:
+    """It stands where a blank parts the thousands."""
+
+    def write(canvas: Canvas) -> None:
+        canvas.drawString(40, 700, "Total 2")
+        canvas.drawString(40 + canvas.stringWidth("Total 2 "), 700, "000.00")
+        canvas.setFillColor(_WHITE)
+        canvas.drawString(40 + canvas.stringWidth("Total 2") - 1, 700, "1")
+
+    assert "21000" not in read_visible_text(draw_page(write)).replace(" ", "")
 
 
 def add_account(page: bytes, hidden: str) -> bytes:

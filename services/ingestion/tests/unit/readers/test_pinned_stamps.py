@@ -5,7 +5,7 @@ from pypdf import PdfReader, PdfWriter
 from pypdf.generic import ArrayObject, DictionaryObject, FloatObject, NameObject, StreamObject, TextStringObject
 from reportlab.pdfgen.canvas import Canvas
 
-from ingestion.domain.page_marks import Stamp
+from ingestion.domain.page_marks import PageMarks, Stamp
 from ingestion.readers.pdf_text import read_pdf_text
 
 FONT = {"/Type": "/Font", "/Subtype": "/Type1", "/BaseFont": "/Helvetica"}
@@ -15,8 +15,8 @@ def build_dictionary(names: dict[str, str]) -> DictionaryObject:
     return DictionaryObject({NameObject(key): NameObject(value) for key, value in names.items()})
 
 
-def pin(subtype: str, *, name: str = "", contents: str = "", shown: str = "") -> BytesIO:
-    """A page with a comment on it; `shown` is what it draws."""
+def pin(subtype: str, *, name: str = "", contents: str = "", shown: str = "", times: int = 1) -> BytesIO:
+    """A page with a comment on it, or several; `shown` is what it draws."""
     file = BytesIO()
     canvas = Canvas(file)
     canvas.drawString(60, 700, "Invoice no. RE-2026-4471")
@@ -37,7 +37,8 @@ def pin(subtype: str, *, name: str = "", contents: str = "", shown: str = "") ->
         fonts = DictionaryObject({NameObject("/F1"): build_dictionary(FONT)})
         form[NameObject("/Resources")] = DictionaryObject({NameObject("/Font"): fonts})
         comment[NameObject("/AP")] = DictionaryObject({NameObject("/N"): writer._add_object(form)})
-    writer.add_annotation(0, comment)
+    for _ in range(times):
+        writer.add_annotation(0, comment)
     written = BytesIO()
     writer.write(written)
     return written
@@ -64,3 +65,18 @@ def test_a_comment_that_the_file_does_not_draw_says_what_it_holds() -> None:
 def test_what_a_comment_draws_is_a_line_of_the_page() -> None:
     found = read_pdf_text(pin("/FreeText", contents="VOID", shown="VOID"))
     assert ([line.text for line in found.lines], found.marks.stamps) == (["Invoice no. RE-2026-4471", "VOID"], ())
+
+
+def test_a_comment_with_a_number_is_named_beside_the_lines() -> None:
+    """It may be the amount that counts instead."""
+    found = read_pdf_text(pin("/FreeText", contents="1,000.00", shown="1,000.00"))
+    assert ([line.text for line in found.lines][1:], found.marks.comments) == (["1,000.00"], ("1,000.00",))
+    assert read_pdf_text(pin("/FreeText", contents="thank you", shown="thank you")).marks == PageMarks()
+
+
+def test_an_invoice_that_was_filled_in_by_a_viewer_is_no_page_with_comments() -> None:
+    assert read_pdf_text(pin("/FreeText", contents="1,000.00", shown="1,000.00", times=6)).marks == PageMarks()
+
+
+def test_a_note_that_is_pinned_to_a_page_is_a_remark() -> None:
+    assert read_pdf_text(pin("/Text", contents="VOID")).marks.stamps == (Stamp("VOID", is_large=False),)

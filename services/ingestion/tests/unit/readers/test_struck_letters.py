@@ -59,6 +59,39 @@ def strike_in_a_form(canvas: Canvas) -> None:
     canvas.doForm("struck")
 
 
+def cross_out_in_a_form(canvas: Canvas) -> None:
+    canvas.beginForm("crossed")
+    draw_path(canvas, (0, 0), (RIGHT - LEFT, 7))
+    draw_path(canvas, (0, 7), (RIGHT - LEFT, 0))
+    canvas.endForm()
+    canvas.beginForm("outer")
+    canvas.translate(LEFT, 0)
+    canvas.doForm("crossed")
+    canvas.endForm()
+    canvas.translate(0, BASELINE)
+    canvas.doForm("outer")
+
+
+def scribble(canvas: Canvas) -> None:
+    draw_path(canvas, *((LEFT + 3 * step, BASELINE + 2 + 3 * (step % 2)) for step in range(22)))
+
+
+def strike_with_dashes(canvas: Canvas) -> None:
+    canvas.setDash(2, 2)
+    canvas.line(LEFT, BASELINE + 3, RIGHT, BASELINE + 3)
+
+
+def strike_thickly(canvas: Canvas) -> None:
+    canvas.setLineWidth(3.5)
+    canvas.line(LEFT, BASELINE + 3, RIGHT, BASELINE + 3)
+
+
+def strike_with_a_pale_hairline(canvas: Canvas) -> None:
+    canvas.setLineWidth(0.5)
+    canvas.setStrokeColorRGB(1, 0.6, 0.6)
+    canvas.line(LEFT, BASELINE + 3, RIGHT, BASELINE + 3)
+
+
 STRIKES: list[Callable[[Canvas], object]] = [
     lambda canvas: canvas.line(LEFT, BASELINE + 3, RIGHT, BASELINE + 3),
     lambda canvas: canvas.line(LEFT, BASELINE, RIGHT + 6, BASELINE + 7),
@@ -66,6 +99,12 @@ STRIKES: list[Callable[[Canvas], object]] = [
     strike_with_two_lines,
     strike_with_a_box,
     strike_in_a_form,
+    cross_out_in_a_form,
+    scribble,
+    lambda canvas: canvas.bezier(LEFT, BASELINE + 2, LEFT + 20, BASELINE + 6, LEFT + 45, BASELINE, RIGHT, BASELINE + 4),
+    strike_with_dashes,
+    strike_thickly,
+    strike_with_a_pale_hairline,
 ]
 
 
@@ -133,9 +172,9 @@ def draw_half_on_a_box(canvas: Canvas) -> None:
 
 NO_STRIKES: list[Callable[[Canvas], object]] = [
     lambda canvas: canvas.line(LEFT, BASELINE - 1, RIGHT, BASELINE - 1),  # underlined
-    lambda canvas: canvas.line(LEFT, BASELINE + 8, RIGHT, BASELINE + 8),
+    lambda canvas: canvas.line(LEFT, BASELINE + 0.3, RIGHT, BASELINE + 0.3),  # so that it touches their feet
+    lambda canvas: canvas.line(LEFT, BASELINE + 7, RIGHT, BASELINE + 7),
     lambda canvas: canvas.line(LEFT + 67, BASELINE + 3, 195, BASELINE + 3),  # between two words
-    lambda canvas: canvas.line(0, 0, *A4),  # across the page
     lambda canvas: canvas.line(LEFT, BASELINE + 3, LEFT + 15, BASELINE + 3),  # through two letters of twelve
     draw_behind_a_white_box,
     draw_in_white,
@@ -150,6 +189,42 @@ def test_a_line_below_above_or_beside_a_word_strikes_out_nothing(draw: Callable[
     found = read(draw)
     assert "RE-2026-4471" in found.lines[0].text
     assert found.marks.struck_out == ()
+
+
+def cross_out(canvas: Canvas) -> None:
+    canvas.lines([(40, 40, 555, 800), (40, 800, 555, 40)])
+
+
+def cross_out_the_words(canvas: Canvas) -> None:
+    for row in range(20):
+        canvas.drawString(40, 640 - 20 * row, "a row of the positions of an invoice, as long as the page is wide")
+    canvas.line(40, 300, 330, 660)
+
+
+def cross_out_what_is_empty(canvas: Canvas) -> None:
+    """As bookkeepers do, so that nobody adds a row."""
+    canvas.line(40, 60, 500, 600)
+
+
+def draw_a_mark_that_is_cut_off(canvas: Canvas) -> None:
+    path = canvas.beginPath()
+    path.rect(20, 20, 40, 40)
+    canvas.clipPath(path, stroke=0)
+    canvas.lines([(0, 0, *A4), (0, A4[1], A4[0], 0)])
+
+
+@pytest.mark.parametrize(
+    ("draw", "is_crossed_out"),
+    [
+        (cross_out, True),
+        (cross_out_the_words, True),
+        (cross_out_what_is_empty, False),
+        (draw_a_mark_that_is_cut_off, False),
+        (strike_with_a_box, False),
+    ],
+)
+def test_a_line_across_a_page_crosses_it_out(draw: Callable[[Canvas], object], *, is_crossed_out: bool) -> None:
+    assert read(draw).marks.is_crossed_out is is_crossed_out
 
 
 def test_no_more_words_are_named_than_a_person_looks_at() -> None:

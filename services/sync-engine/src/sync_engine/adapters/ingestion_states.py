@@ -66,8 +66,8 @@ from jsonb_to_recordset($4::jsonb) as m(message_id text, sender_email text, rece
 order by m.message_id on conflict (app_name, message_id) do nothing
 """
 _LIST_PARTS = """
-select m.state_id, p.filename, p.stored as is_stored, p.parked_reason, p.result_status, p.result_reason, p.trades,
-       p.archive_path
+select m.state_id, p.filename, p.stored as is_stored, p.skip_reason, p.parked_reason, p.result_status,
+       p.result_reason, p.trades, p.archive_path
 from sync_engine.message m left join sync_engine.message_part p using (doc_source_id, message_id)
 where m.doc_source_id = $1 and m.message_id = any($2) and m.state_id is not null and m.state in ('open', 'closed')
 order by m.state_id, p.position
@@ -300,5 +300,5 @@ def _mailbox_of(source: DocSource) -> str:
 
 
 def _to_part_state(row: asyncpg.Record) -> PartState:
-    names = ("filename", "is_stored", "parked_reason", "result_status", "result_reason", "trades", "archive_path")
-    return PartState(**{name: row[name] for name in names})
+    outcome = ("skip_reason", "parked_reason", "result_status", "result_reason")
+    return PartState(**{name: row[name] for name in ("filename", "is_stored", *outcome, "trades", "archive_path")})

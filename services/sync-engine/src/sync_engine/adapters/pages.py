@@ -24,8 +24,8 @@ from sync_engine.adapters.parked_items import park_messages, resolve_items
 from sync_engine.adapters.recorded_mail_events import record_mail_events
 from sync_engine.adapters.uploads import delete_upload_records
 from sync_engine.domain.mail_events import map_attachment_event
-from sync_engine.domain.message_outcome import NOT_TAKEN
 from sync_engine.domain.message_records import CommittedPage, PageUpdate, ProcessedMessage, SkippedPart
+from sync_engine.domain.parts import NOT_TAKEN
 from sync_engine.domain.run_outcomes import SourceNotActive
 
 log = get_logger()

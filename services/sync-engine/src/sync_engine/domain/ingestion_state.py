@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from mailroom_common.events import REJECTED_REASON, UNREAD_REASONS, ResultStatus
+from sync_engine.domain.parts import NOT_TAKEN
 
 MAX_STATE_ID_CHARACTERS = 255
 _MAX_ERROR_CHARACTERS = 2000  # a mail may have hundreds of parts
@@ -23,7 +24,7 @@ class StateIdForm(StrEnum):
 class StateStatus(StrEnum):
     PROCESSING = "processing"  # claimed, by `worker_id`
     SUCCESS = "success"  # done; nobody claims it again
-    FAILED = "failed"  # it could not be done; anybody may claim it
+    FAILED = "failed"  # it could not be done, or not all of it; anybody may claim it
     SKIPPED = "skipped"  # there was nothing to do; anybody may claim it
 
 
@@ -39,6 +40,7 @@ class PartState:
 
     filename: str | None
     is_stored: bool
+    skip_reason: str | None = None
     parked_reason: str | None = None
     result_status: str | None = None
     result_reason: str | None = None
@@ -61,7 +63,9 @@ class PartState:
 
     @property
     def is_unread(self) -> bool:
-        return self.is_stored and not self.is_read and self.result_status != ResultStatus.SKIPPED
+        """Stored, and could not be read; or left where it is, so that nobody has looked into it."""
+        is_failed = self.is_stored and not self.is_read and self.result_status != ResultStatus.SKIPPED
+        return is_failed or self.skip_reason in NOT_TAKEN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,8 +83,8 @@ def judge_state(parts: Sequence[PartState]) -> StateMark | None:
     """None while a result is awaited.
 
     A part that is parked does not hold the message open here, since it may be parked for ever: the mark names it, and
-    another follows once it is stored. One document that could not be read gives the whole message away, as the outside
-    job takes messages and not parts.
+    another follows once it is stored. One document that could not be read, or was not taken, gives the whole message
+    away, as the outside job takes messages and not parts.
     """
     if any(part.is_awaited for part in parts):
         return None
@@ -88,7 +92,7 @@ def judge_state(parts: Sequence[PartState]) -> StateMark | None:
     unread = [part for part in parts if part.is_unread]
     parked = [part for part in parts if part.parked_reason is not None]
     held = StateStatus.SUCCESS if read or parked else StateStatus.SKIPPED
-    sentences = [_describe(part, part.result_reason or part.result_status) for part in unread]
+    sentences = [_describe(part, part.result_reason or part.result_status or part.skip_reason) for part in unread]
     sentences += [f"{_describe(part, part.parked_reason)}, is tried again" for part in parked]
     return StateMark(
         status=StateStatus.FAILED if unread else held,

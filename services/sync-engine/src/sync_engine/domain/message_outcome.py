@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from sync_engine.domain.mail_filter import MailRejection
 from sync_engine.domain.message_records import MessageState
-from sync_engine.domain.parts import SkipReason
+from sync_engine.domain.parts import NOT_TAKEN
 
 
 class MessageOutcome(StrEnum):
@@ -55,9 +55,6 @@ class Judgement:
     part_reasons: tuple[PartReason, ...] = ()
 
 
-# Nobody has looked into such a part: it may be the invoice, and no document tells of it.
-NOT_TAKEN = frozenset({SkipReason.TOO_LARGE, SkipReason.TOO_MANY_PARTS, SkipReason.UNAVAILABLE})
-
 _OUTCOME_OF_STATE = {
     MessageState.PARKED: MessageOutcome.PARKED,
     MessageState.OBSERVED: MessageOutcome.OBSERVED,
@@ -73,9 +70,9 @@ def judge_message(
         return _build_judgement(MessageOutcome.WAITING, [(part, part.parked_reason) for part in parts])
     if state is not MessageState.CLOSED:
         return Judgement(_OUTCOME_OF_STATE[state], parked_reason if state is MessageState.PARKED else None)
-    if skip_reason is not None and not any(part.result_status for part in parts):
-        return Judgement(MessageOutcome.NOT_FILED, skip_reason)
     not_taken = [(part, part.skip_reason) for part in parts if part.skip_reason in NOT_TAKEN]
+    if skip_reason is not None and not not_taken and not any(part.result_status for part in parts):
+        return Judgement(MessageOutcome.NOT_FILED, skip_reason)
     for status, outcome in (("needs_review", MessageOutcome.NEEDS_REVIEW), ("failed", MessageOutcome.FAILED)):
         if found := [(part, part.result_reason) for part in parts if part.result_status == status]:
             return _build_judgement(outcome, [*found, *not_taken])

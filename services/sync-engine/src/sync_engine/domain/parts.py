@@ -34,6 +34,9 @@ class SkipReason(StrEnum):
     DONE_BY_OTHER_JOB = "done_by_other_job"  # it could not be fetched, and then another claimant did its mail
 
 
+# Nobody has looked into such a part: it may be the invoice, and no document tells of it.
+NOT_TAKEN = frozenset({SkipReason.TOO_LARGE, SkipReason.TOO_MANY_PARTS, SkipReason.UNAVAILABLE})
+
 _SIGNATURE_TYPES = frozenset(
     {"application/pgp-signature", "application/pkcs7-signature", "application/x-pkcs7-signature"}
 )
@@ -114,9 +117,10 @@ def is_declared_inline_picture(part: Part) -> bool:
 def may_be_document(part: Part) -> bool:
     """As far as name and type tell: the mail of such a part is read, whatever it looks like.
 
-    An inline picture is part of any mail's layout.
+    What nobody can look into may be one too. An inline picture is part of any mail's layout.
     """
-    is_left = skip_reason_by_name(part) or skip_reason_by_declaration(part)
+    by_name = skip_reason_by_name(part)
+    is_left = (by_name is not None and by_name not in NOT_TAKEN) or skip_reason_by_declaration(part) is not None
     return not is_left and not is_declared_inline_picture(part)
 
 

@@ -13,6 +13,7 @@ from sync_engine.domain.message_records import SkippedPart, StoredPart
 from sync_engine.domain.parts import (
     MAX_CONTAINER_BYTES,
     MAX_PART_BYTES,
+    NOT_TAKEN,
     SkipReason,
     find_container_kind,
     is_attached_message,
@@ -45,14 +46,15 @@ class StorePart:
         allowance: MailAllowance,
     ) -> tuple[StoredPart | SkippedPart, ...]:
         """One, or what was in it: none where a container holds no files."""
+        left_out = _find_left_out_reason(run, part, rejection)
         if reason := skip_reason_by_name(part):
-            return skip_part(part, reason)
+            return skip_part(part, left_out if left_out and reason in NOT_TAKEN else reason)
         if rejection and not _is_read_all_the_same(run, part, rejection):
             return skip_part(part, skip_reason_by_declaration(part) or REJECTED_MAIL_REASON.format(rejection))
         try:
             return await self._read_part(run, message.summary.message_id, part, shown_ids, rejection, allowance)
         except PartTooLarge:
-            return skip_part(part, SkipReason.TOO_LARGE)
+            return skip_part(part, left_out or SkipReason.TOO_LARGE)
 
     async def _read_part(
         self,
@@ -98,6 +100,13 @@ class StorePart:
 
 def _is_read_all_the_same(run: SyncRun, part: Part, rejection: MailRejection) -> bool:
     return lets_bytes_decide(rejection, run.source.filter) and not is_declared_inline_picture(part)
+
+
+def _find_left_out_reason(run: SyncRun, part: Part, rejection: MailRejection | None) -> str | None:
+    """Why nobody misses the part, however large it is: the operator left its mail out, or this mailbox sent it."""
+    if rejection and not lets_bytes_decide(rejection, run.source.filter):
+        return REJECTED_MAIL_REASON.format(rejection)
+    return _find_rejected_reason(part, rejection)
 
 
 def _find_rejected_reason(part: Part, rejection: MailRejection | None) -> str | None:

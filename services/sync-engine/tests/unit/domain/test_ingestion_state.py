@@ -4,13 +4,14 @@ import pytest
 
 from mailroom_common.events import REJECTED_REASON, UNREAD_REASONS, ResultStatus
 from sync_engine.domain.ingestion_state import PartState, StateStatus, judge_state
+from sync_engine.domain.parts import NOT_TAKEN
 
 
 def stored(status: ResultStatus | None, reason: str | None = None, **more: object) -> PartState:
     return PartState(filename="note.pdf", is_stored=True, result_status=status, result_reason=reason, **more)  # type: ignore[arg-type]
 
 
-SKIPPED = PartState(filename="logo.png", is_stored=False)
+SKIPPED = PartState(filename="logo.png", is_stored=False, skip_reason="inline_picture")
 PARKED = PartState(filename="late.pdf", is_stored=False, parked_reason="access_denied")
 READ = stored(ResultStatus.COMPLETED, trades=2, archive_path="archive/note.pdf")
 
@@ -50,6 +51,15 @@ def test_a_mail_without_a_document_is_skipped(parts: list[PartState]) -> None:
     mark = judge_state(parts)
     assert mark is not None
     assert (mark.status, mark.error_message) == (StateStatus.SKIPPED, None)
+
+
+@pytest.mark.parametrize("reason", sorted(NOT_TAKEN))
+def test_what_nobody_looked_into_gives_the_message_away(reason: str) -> None:
+    not_taken = PartState(filename="4711.pdf", is_stored=False, skip_reason=reason)
+    for parts in ([SKIPPED, not_taken], [READ, not_taken]):
+        mark = judge_state(parts)
+        assert mark is not None
+        assert (mark.status, mark.error_message) == (StateStatus.FAILED, f"4711.pdf: {reason}")
 
 
 def test_a_parked_part_is_named_and_holds_nothing() -> None:

@@ -1,9 +1,11 @@
 """Which mails may carry a document: in doubt, all."""
 
+from dataclasses import replace
+
 import pytest
 
 from mailroom_common.events import Profile, SourceFilter
-from mailroom_common.providers.types import MessageSummary, Part, PartKind
+from mailroom_common.providers.types import OMITTED_PARTS, MessageSummary, Part, PartKind
 from sync_engine.domain.document_words import mentions_document
 from sync_engine.domain.mail_filter import (
     MailRejection,
@@ -15,6 +17,7 @@ from sync_engine.domain.mail_filter import (
     needs_html_to_judge,
     reject_mail,
 )
+from sync_engine.domain.parts import MAX_PART_BYTES
 
 LENIENT, STRICT = SourceFilter(), SourceFilter(strictness="strict")
 PDF = Part(part_path="1", kind=PartKind.FILE, filename="4711.pdf", content_type="application/pdf")
@@ -75,6 +78,24 @@ def test_a_mail_with_a_part_that_may_be_a_document_is_never_rejected_for_its_loo
 ) -> None:
     assert judge(summary, *beside, PDF) is None
     assert judge(summary, *beside, SCAN) is None
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        replace(PDF, size_bytes=2 * MAX_PART_BYTES),
+        replace(PDF, kind=PartKind.UNAVAILABLE),
+        OMITTED_PARTS,
+    ],
+)
+def test_a_file_that_nobody_can_look_into_may_be_a_document(part: Part) -> None:
+    assert judge(mail("Hello"), part) is None
+    assert judge(bulk("Spring catalogue"), part) is None
+
+
+def test_a_mail_that_is_returned_stays_one_however_large_it_is() -> None:
+    returned = replace(RETURNED_MAIL, size_bytes=4 * MAX_PART_BYTES)
+    assert judge(mail("Undelivered", "MAILER-DAEMON@mx.example"), returned) is MailRejection.BOUNCE
 
 
 def test_an_inline_picture_saves_no_newsletter() -> None:

@@ -73,8 +73,12 @@ def test_each_reason_names_its_part() -> None:
     assert judged.part_reasons == (PartReason("3", "scan.pdf", "too_large"),)
 
 
-def test_a_part_that_was_too_large_makes_no_case_of_a_mail_that_was_rejected() -> None:
-    assert judge(SCAN, skip="newsletter") == (MessageOutcome.NOT_FILED, "newsletter")
+@pytest.mark.parametrize("reason", ["too_large", "too_many_parts", "unavailable"])
+def test_what_nobody_looked_into_is_for_a_person_whatever_its_mail_looks_like(reason: str) -> None:
+    part = PartResult("3", "4711.pdf", skip_reason=reason)
+    judged = judge_message(MessageState.CLOSED, [LOGO, part], skip_reason="no_document_words", parked_reason=None)
+    assert (judged.outcome, judged.reason) == (MessageOutcome.NEEDS_REVIEW, reason)
+    assert judged.part_reasons == (PartReason("3", "4711.pdf", reason),)
 
 
 def test_message_that_made_no_document_always_has_a_reason() -> None:

@@ -65,17 +65,6 @@ def gather_candidates(lines: Sequence[ReadLine]) -> Candidates:
     )
 
 
-def has_mixed_costs(lines: Sequence[ReadLine]) -> bool:
-    """Whether one amount is what a bank and a state took together: how much of it was a fee, the note does not say."""
-    return any(
-        number.is_money and number.value and number.start >= match.end()
-        for line in lines
-        if line.numbers
-        for match in labels.MIXED_COSTS.finditer(line.text)
-        for number in line.numbers
-    )
-
-
 def _cut_tax_settlement(lines: Sequence[ReadLine]) -> Sequence[ReadLine]:
     """Without what a note settles of taxes below what was paid for the trade: that has an amount of its own."""
     settled = [line.index for line in lines for place in line.labels if place.label is Label.SETTLED and line.numbers]

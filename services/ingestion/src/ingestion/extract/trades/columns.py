@@ -244,10 +244,10 @@ def goes_on_with_costs(row: ReadLine, below: Sequence[ReadLine], gross: Decimal)
         if line.dates or line.source.page != row.source.page:
             return False
         named = {place.label for place in line.labels}
-        money = [number.value for number in line.numbers if number.is_money and number.value]
+        money = [number.value for number in line.numbers if number.is_money and number.value not in (0, gross)]
         if money and named & (_COSTS | {Label.SETTLED}):
             return True
-        if any(abs(abs(paid - gross) - (sum(money) - paid)) < _LEAST for paid in money if paid != gross):
+        if any(abs(abs(paid - gross) - (sum(money) - paid)) < _LEAST for paid in money):
             return True
     return False
 

@@ -66,6 +66,11 @@ def _has_head_of_several(price: Number, columns: Columns) -> bool:
     return len({"GBP" if code == PENNY else code for code in columns.currencies.get(price.line, ())}) >= _SEVERAL
 
 
+def says_currency_of_all(text: str) -> bool:
+    """Of its account, or of all its amounts."""
+    return _MAY_SAY.search(text) is not None and _SAID_OF_ALL.search(text) is not None
+
+
 def _list_said(lines: Sequence[ReadLine]) -> list[frozenset[str]]:
     """What is said of the account, or of all amounts: one of several may be that of the trade."""
     said = [

@@ -78,7 +78,10 @@ def list_named(text: str) -> Iterator[frozenset[str]]:
 
 # In which currency all is counted together, what is left on an account, and what it costs in a year.
 _OF_ACCOUNT = re.compile(
-    r"\b(?:reporting|valuation|reference|portfolio|home)\s+currency\b|\b(?:depot|berichts|referenz|bewertungs)-?w[äa]hrung\b|\bvalued\s+in\b"
+    r"\b(?:reporting|valuation|reference|portfolio|home)\s+currency\b"
+    r"|\b(?:custody|safe-?keeping|platform|account|annual|inactivity)\s+(?:fee|charge)s?\b|\b(?:depot|verwahr|kontof[üu]hrungs)-?(?:geb[üu]hr(?:en)?|entgelte?|preis)\b|\bdroits\s+de\s+garde\b|\bfrais\s+de\s+(?:garde|tenue)\b|\b(?:comisi[óo]n|gastos)\s+de\s+(?:custodia|administraci[óo]n)\b"
+    r"|\bspese\s+di\s+(?:custodia|deposito)\b|\bbewaar(?:loon|kosten)\b|\bservicekosten\b|\bcomiss[ãa]o\s+de\s+(?:guarda|cust[óo]dia)\b|\bdepot(?:gebyr|avgift)\b|\bf[öo]rvar(?:ings)?avgift\b|\bop[łl]ata\s+za\s+(?:prowadzenie|przechowywanie)\b|\bpoplatek\s+za\s+(?:veden[íi]|spr[áa]vu)\b"
+    r"|\b(?:depot|berichts|referenz|bewertungs)-?w[äa]hrung\b|\bvalued\s+in\b"
     r"|\bdevise\s+(?:de\s+r[ée]f[ée]rence|du\s+portefeuille)|\b(?:divisa|moneda)\s+de\s+referencia|\b(?:valuta|divisa)\s+di\s+riferimento"
     r"|\b(?:referentie|rapportage)valuta\b|\bmoeda\s+de\s+refer[êe]ncia|\bwaluta\s+referencyjna"
     r"|\b(?:cash\s+|account\s+|closing\s+|opening\s+)?balance\b|\bkontostand\b|\bsaldo\b|\bsolde\b|\bstan\s+(?:konta|rachunku)|\bz[ůu]statek\b"
@@ -87,6 +90,39 @@ _OF_ACCOUNT = re.compile(
 )
 
 
+# It may be that of the rows of a statement as well.
+_BASE = re.compile(
+    r"\bbase\s+currency\b|\b(?:basis|haupt)-?w[äa]hrung\b|\bdevise\s+de\s+base\b|\b(?:divisa|moneda|moeda|valuta)\s+(?:di\s+)?base\b|\bbas(?:is)?valuta\b|\bwaluta\s+bazowa\b|\bz[áa]kladn[íi]\s+m[ěe]na\b",
+    re.IGNORECASE,
+)
+
+
+def names_base_currency(text: str) -> bool:
+    return _BASE.search(text) is not None
+
+
 def names_currency_of_account(text: str) -> bool:
     """Whether a line speaks of the account as a whole: then its currency is not that of a trade's bare amounts."""
     return _OF_ACCOUNT.search(text) is not None
+
+
+# Of ordinary shares; funds, and what Luxembourg or Ireland has numbered, are dealt in any.
+_BY_COUNTRY = {
+    "US": "USD",
+    "GB": "GBP",
+    "CH": "CHF",
+    "SE": "SEK",
+    "DK": "DKK",
+    "NO": "NOK",
+    "PL": "PLN",
+    "CZ": "CZK",
+    "JP": "JPY",
+    "CA": "CAD",
+    "AU": "AUD",
+    **dict.fromkeys(("DE", "FR", "ES", "IT", "NL", "PT", "AT", "BE", "FI"), "EUR"),
+}
+
+
+def is_of_other_country(isin: str | None, currency: str | None) -> bool:
+    """Whether a security is of a country that has another currency."""
+    return isin is not None and currency is not None and _BY_COUNTRY.get(isin[:2], currency) != currency

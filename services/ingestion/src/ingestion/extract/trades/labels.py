@@ -65,13 +65,13 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
     (
         Label.TRADE_DATE,
         (
-            r"ausf[üu]hrung(?:\s+\w{1,20}){0,3}\s+am\b|ausf[üu]hrung(?=\W{0,3}\d)|execution(?=\W{0,3}\d)|ex[ée]cution(?=\W{0,3}\d)|ejecuci[óo]n(?=\W{0,3}\d)|esecuzione(?=\W{0,3}\d)|uitvoering(?:\s+op\b|(?=\W{0,3}\d))|execution\s+on\b|ex[ée]cution\s+le\b|ejecuci[óo]n\s+el\b|esecuzione\s+il\b|execu[çc][ãa]o\s+em\b|execu[çc][ãa]o(?=\W{0,3}\d)|(?:schluss|handels|ausf[üu]hrungs|gesch[äa]fts|abschluss|kauf|verkaufs|preis|transaktions)-?\s?(?:tag|datum)(?:\s*/\s*-?\s?(?:zeit|uhrzeit))?|(?:handels|ausf[üu]hrungs)-?\s?(?:uhr)?zeit(?:punkt)?|preisdatum|zeitpunkt\s+der\s+ausf[üu]hrung|ausgef[üu]hrt\s+am|(?:ausf[üu]hrung|abschluss)\s+(?:am|vom|per)|order-?ausf[üu]hrung\s+datum(?:\s*/\s*(?:uhr)?zeit)?|tag\s+des\s+gesch[äa]fts|datum\s+(?:der\s+ausf[üu]hrung|(?:des\s+)?(?:netto-?)?inventarwert(?:e?s)?)",
+            r"(?:sparplan|spar|order|auftrags)?-?ausf[üu]hrung(?:\s+\w{1,20}){0,3}\s+am\b|(?:sparplan|spar|order|auftrags)?-?ausf[üu]hrung(?=\W{0,3}\d|\0)|execution(?=\W{0,3}\d)|ex[ée]cution(?=\W{0,3}\d)|ejecuci[óo]n(?=\W{0,3}\d)|esecuzione(?=\W{0,3}\d)|uitvoering(?:\s+op\b|(?=\W{0,3}\d|\0))|execution\s+on\b|ex[ée]cution\s+le\b|ejecuci[óo]n\s+el\b|esecuzione\s+il\b|execu[çc][ãa]o\s+em\b|execu[çc][ãa]o(?=\W{0,3}\d)|(?:schluss|handels|ausf[üu]hrungs|gesch[äa]fts|abschluss|kauf|verkaufs|preis|transaktions)-?\s?(?:tag|datum)(?:\s*/\s*-?\s?(?:zeit|uhrzeit))?|(?:handels|ausf[üu]hrungs)-?\s?(?:uhr)?zeit(?:punkt)?|preisdatum|zeitpunkt\s+der\s+ausf[üu]hrung|ausgef[üu]hrt\s+am|(?:ausf[üu]hrung|abschluss)\s+(?:am|vom|per)|order-?ausf[üu]hrung\s+datum(?:\s*/\s*(?:uhr)?zeit)?|tag\s+des\s+gesch[äa]fts|datum\s+(?:der\s+ausf[üu]hrung|(?:des\s+)?(?:netto-?)?inventarwert(?:e?s)?)",
             r"(?:trade|execution|deal|transaction|purchase|sale|dealing|order\s+execution|bargain)\s*date(?:\s*/\s*time)?|date\s+of\s+(?:trade|execution|transaction|deal)|executed\s+(?:on|at)|traded\s+on|(?:trade|execution)\s+(?:date\s+and\s+)?time(?:stamp)?|trans(?:action)?\.?\s+date",
             r"date\s+(?:et\s+heure\s+)?(?:d['’]ex[ée]cution|de\s+(?:la\s+)?(?:transaction|n[ée]gociation|l['’]op[ée]ration)|d['’]op[ée]ration)|ex[ée]cut[ée]e?\s+le|date\s+(?:bourse|op[ée]ration)",
             r"fecha\s+(?:de\s+)?(?:la\s+)?(?:operaci[óo]n|ejecuci[óo]n|contrataci[óo]n|negociaci[óo]n|transacci[óo]n)|ejecutad[ao]\s+el",
-            r"data\s+(?:(?:di|dell?['’a]?|da|de)\s*)?(?:esecuzione|operazione|negoziazione|eseguito|contrattazione|opera[çc][ãa]o|execu[çc][ãa]o|negocia[çc][ãa]o|transa[çc][ãa]o|neg[óo]cio|preg[ãa]o)|eseguito\s+il",
+            r"data\s+(?:(?:di|dell?['’a]?|da|de|do)\s*)?(?:esecuzione|operazione|negoziazione|eseguito|contrattazione|opera[çc][ãa]o|execu[çc][ãa]o|negocia[çc][ãa]o|transa[çc][ãa]o|neg[óo]cio|preg[ãa]o)|eseguito\s+il",
             r"(?:transactie|uitvoerings|handels|beurs)\s?(?:datum|dag)|datum\s+(?:transactie|uitvoering)|uitgevoerd\s+op|handelsdato|handelsdag|afslagsdag",
-            r"(?:kauf|verkaufs?|zeichnungs|r[üu]cknahme|order-?ausf[üu]hrungs|b[öo]rsen|bewertungs)-?(?:tag|datum)|(?:contract|dealing|execution)\s+(?:date|day)|date\s+(?:traded|executed|dealt)|dealt\s+on|as\s+of\s+trade\s+date|trad(?:ing|e)\s+time|executed(?=\W{0,3}\d)|date\s*/\s*time|date\s+and\s+time",
+            r"(?:kauf|verkaufs?|zeichnungs|r[üu]cknahme|order-?ausf[üu]hrungs|b[öo]rsen|bewertungs)-?(?:tag|datum)|(?:contract|dealing|execution|trade)\s+(?:date|day)|date\s+(?:traded|executed|dealt)|dealt\s+on|as\s+of\s+trade\s+date|trad(?:ing|e)\s+time|executed(?=\W{0,3}\d)|date\s*/\s*time|date\s+and\s+time",
             r"date\s+(?:de\s+)?(?:l['’])?(?:achat|vente|souscription|rachat|bourse|ex[ée]cution|cession)|date\s+d['’](?:achat|ordre\s+ex[ée]cut[ée])|ex[ée]cut[ée]\s+(?:le|[àa])|s[ée]ance\s+du|date\s+de\s+(?:la\s+)?(?:vl|valeur\s+liquidative)|n[ée]goci[ée]e?\s+le",
             r"fecha\s+(?:de\s+)?(?:compra|venta|suscripci[óo]n|reembolso)|fecha\s+y\s+hora(?:\s+de\s+(?:la\s+)?(?:ejecuci[óo]n|operaci[óo]n))?|contratad[ao]\s+el|data\s+(?:di\s+)?(?:acquisto|vendita|sottoscrizione|rimborso|contratto)|data\s+(?:e|/)\s*ora(?:\s+(?:di\s+)?(?:esecuzione|operazione))?",
             r"data\s+(?:de\s+|da\s+)?(?:compra|venda|subscri[çc][ãa]o|resgate)|data\s+e\s+hora(?:\s+da\s+\w+)?|executad[ao]\s+em|(?:aankoop|verkoop|uitvoer)\s?datum|datum\s+(?:en\s+tijd(?:stip)?|uitvoering)|verhandeld\s+op|transactiedag",
@@ -279,7 +279,7 @@ def find_labels(text: str) -> Iterator[re.Match[str]]:
 _VERB_BEFORE = r"(?:^|(?<=\t)|(?<=:\s))"
 _VERB_BEHIND = r"(?=\s*(?:$|\t)|(?-i:\s[A-Z\d]))"
 _BUY = (
-    r"ausgabe\s+von\s+(?:fonds)?anteilen|(?:wertpapier|fonds|aktien|sparplan)?-?(?:kauf|ankauf|zeichnung|(?<!in\s)(?<!mit\s)(?<!unter\s)bezug(?!\s+(?:auf|zu|nehmend)\b)|erwerb|k[äa]ufe)|kaufen(?=\s*$)|gekauft|erworben|gezeichnet|bought|buy|purchased?"
+    r"ausgabe\s+von\s+(?:fonds)?anteilen|sparplan-?ausf[üu]hrung|(?:wertpapier|fonds|aktien|sparplan)?-?(?:kauf|ankauf|zeichnung|(?<!in\s)(?<!mit\s)(?<!unter\s)bezug(?!\s+(?:auf|zu|nehmend)\b)|erwerb|k[äa]ufe)|kaufen(?=\s*$)|gekauft|erworben|gezeichnet|bought|buy|purchased?"
     r"|subscri(?:bed|ption)|achats?|achet[ée]e?s?|souscriptions?|souscrite?s?|compras?|comprad[oa]s?|compr[áa]mos|comprou|suscripci[óo]n|suscrit[oa]s?"
     r"|acquist(?:o|at[oaie])|sottoscri(?:zione|tt[oaie])|aankoop|gekocht|subscri[çc][ãa]o|subscritas?|subscrevemos|aquisi[çc][ãa]o|adquisici[óo]n"
     r"|(?:^|(?<=\t)|(?<=:\s))wiederanlage(?!\s?(?:plan|rabatt|recht|frist|risiko|:))|k[øo]bt?|k[öo]pt?|k[öo]p(?=nota\b)|kj[øo]pt?|teckning|tegning|kupno|kupna|kupiono|zakupu?|nabycie|nabyto|n[áa]kup|nakoupeno|koup[ěe]|koupeno|inschrijving|ingeschreven|acquisitions?|acquired|investissement(?!\s+(?:d['’])?esp[èe]ces)|verwerving|koop|kopen|kochten"
@@ -323,21 +323,10 @@ TAX_SETTLEMENT = re.compile(
     r"|tax\s+(?:equali[sz]ation|settlement|offset|adjustment|optimi[sz]ation)|r[ée]gularisation\s+fiscale|compensaci[óo]n\s+fiscal|regolarizzazione\s+fiscale|conguaglio\s+fiscale|fiscale\s+verrekening|regulariza[çc][ãa]o\s+fiscal)\W*",
     re.IGNORECASE,
 )
-# One name for what a bank and a state take together.
-_FEES = (
+# What a bank takes, where a line may say it together with what a state takes.
+FEES_TOGETHER = (
     r"(?:\w{0,20}kosten|\w{0,20}spesen|\w{0,20}geb[üu]hren|\w{0,12}entgelte?|\w{0,12}provision(?:en)?|courtagen?|kommission(?:en)?|fees?|charges?|costs?|commissions?|brokerage|frais|courtages?|gastos|comision(?:es)?"
     r"|comisi[óo]n|spese|commissioni|oneri|diritti|comiss(?:ão|ões)|despesas|encargos|custos|gebyrer|omkostninger|kurtage|avgifter|op[łl]aty|prowizj[ae])"
-)
-_TAXES = (
-    r"(?:(?!umsatz|mehrwert)\w{0,20}steuern?|tax(?:es)?|duty|duties|levies|taxes|imp[ôo]ts|impuestos|tributos"
-    r"|imposte|tasse|bolli|belasting(?:en)?|taks(?:en)?|impostos|skatt?er|skat|podatki)"
-)
-_TOGETHER = (
-    r"\s?(?:,|/|&|\+|\b(?:and|und|et|y|e|ed|en|og|och|i|oraz|sowie|or|oder|ou|of)\b)"
-    r"\s?(?:(?:other|sonstige|fremde|autres|otros|altre|andere|outros)\s)?"
-)
-MIXED_COSTS = re.compile(
-    rf"(?<!\w)(?:{_FEES}{_TOGETHER}{_TAXES}|{_TAXES}{_TOGETHER}{_FEES})(?!\w)(?=[^\d]{{0,40}}\d)", re.IGNORECASE
 )
 
 # What a line may say before the word that begins a trade: a date, whose, or that it was done.

@@ -151,6 +151,7 @@ def find_label_places(text: str) -> Iterator[LabelPlace]:
 
 def _list_label_places(text: str, named: Iterable[re.Match[str]]) -> Iterator[LabelPlace]:
     label: Label | None = None
+    label_end = 0  # of the label before
     cost_end: int | None = None  # of the cost or interest that was named last
     for match in named:
         before = text[max(0, match.start() - 30) : match.start()] if match.lastgroup == Label.TAX else ""
@@ -160,8 +161,10 @@ def _list_label_places(text: str, named: Iterable[re.Match[str]]) -> Iterator[La
             continue  # `Brokerage incl. VAT` and `Fee & GST` are fees, `to your debit before taxes` what was settled
         if cost_end is not None and _is_of_cost(text, cost_end, match):
             continue
+        if label in _DATED and _IN_BRACKETS.fullmatch(text, label_end, match.start()) and ")" in text[match.end() :]:
+            continue  # `Fecha de la operación (valor liquidativo)`
         cost_end = match.end() if match.lastgroup in _COSTS else None
-        label = Label(match.lastgroup or "")
+        label, label_end = Label(match.lastgroup or ""), match.end()
         yield LabelPlace(label, match.start(), match.end())
 
 
@@ -189,6 +192,7 @@ _BASE_OF_COST = re.compile(
 )
 _ONE_WORD = re.compile(r"(?: [^\W\d_]{1,20})?[ (]{1,3}")
 _KIND_OF_COST = re.compile(r"brutt?o|brute?s?|lord[oiae]|gross|nett?[oiae]?s?", re.IGNORECASE)
+_IN_BRACKETS = re.compile(r" {0,2}\([^()\d]{0,30}")
 _AND = re.compile(r"[^\W\d_]\s?(?:&|\+|plus)\s{0,2}$", re.IGNORECASE)
 _INCLUDING = re.compile(
     r"\b(?:inc|incl|inkl|including|inklusive|inclus\w*|comprensiv\w*|enthalten\w*|inclu[ií]\w*)\.?\s*(?:\d{1,2}(?:[.,]\d)?\s?%\s*)?$",

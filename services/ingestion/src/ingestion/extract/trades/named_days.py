@@ -107,12 +107,29 @@ def _speaks_of_another(line: ReadLine, place: LabelPlace) -> bool:
 
 def begins_with_other_day(lines: Sequence[ReadLine]) -> bool:
     """Whether a table's first column is said to hold the days of settlement or of booking: its rows begin with those,
-    and the day of the trade stands behind them, or nowhere."""
-    heads = (line for line in lines if not line.dates and not line.numbers and len(line.source.cells) >= _MIN_HEADS)
-    return any(_OTHER_DAY.fullmatch(line.source.cells[0].text.strip()) for line in heads)
+    and the day of the trade stands behind them, or nowhere. `Buchung` may as well say what was booked."""
+    for position, line in enumerate(lines):
+        if line.dates or line.numbers or len(line.source.cells) < _MIN_HEADS:
+            continue
+        called = line.source.cells[0].text.strip()
+        rows = [
+            row for row in lines[position + 1 : position + 1 + _ROWS_BELOW] if row.dates and row.dates[0].start <= 1
+        ]
+        if rows and _OTHER_DAY.fullmatch(called):
+            return True
+        if _DAY_OF_PURCHASE.fullmatch(called) and any(len(row.dates) > 1 for row in rows):
+            return True
+    return False
 
 
+_ROWS_BELOW = 3
 _MIN_HEADS = 4
+# Of what is sold on the second day.
+_DAY_OF_PURCHASE = re.compile(
+    r"\W*(?:anschaffungs?(?:-?(?:datum|tag))?|erworben|erwerb(?:s-?(?:datum|tag))?|gekauft|kauf(?:datum|tag|\s+am)?|(?:acquired|acquisition|bought|purchased?|opened)(?:\s+(?:date|on))?|(?:date\s+d['’])?(?:achat|acquisition)|achet[ée]"
+    r"|(?:fecha\s+(?:de\s+)?)?(?:compra|adquisici[óo]n)|(?:data\s+(?:di\s+|d['’]|de\s+)?)?(?:acquisto|carico|aquisi[çc][ãa]o)|aankoop(?:datum)?|k[öo]pt|k[øo]bt|data\s+nabycia|datum\s+n[áa]kupu)\W*",
+    re.IGNORECASE,
+)
 _OTHER_DAY = re.compile(
     r"\W*(?:settle(?:d|ment)?|value|pay(?:ment)?|contractual|book(?:ed|ing)|post(?:ed|ing)|valuta\w*|wert(?:stellung\w{0,8}|datum)?|buchung\w{0,8}|buchungs-?(?:tag|datum)|gebucht"
     r"|date\s+(?:de\s+)?(?:valeur|r[èe]glement|comptab\w+|d[ée]nouement)|valeur|fecha\s+(?:de\s+)?(?:valor|liquidaci[óo]n|contable|abono|cargo)|f\.?\s?valor"

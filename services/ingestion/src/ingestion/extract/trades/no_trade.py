@@ -180,6 +180,11 @@ def _has_title(page: Sequence[TextLine], lines: Sequence[ReadLine]) -> bool:
     return False
 
 
+def is_called_no_trade(page: Sequence[TextLine]) -> bool:
+    """A title of income, a tax or a transfer; one of a corporate action may have a trade below it."""
+    return any(words.NO_TRADE_TITLE.match(text) for _, text in _list_titles(page))
+
+
 def _says_kind(lines: Sequence[ReadLine]) -> bool:
     """`Type of transaction: Dividend`."""
     return any(

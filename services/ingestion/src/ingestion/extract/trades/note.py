@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import groupby, pairwise
+from itertools import groupby, islice, pairwise, takewhile
 from typing import Any, BinaryIO
 
 import orjson
@@ -26,8 +26,9 @@ from ingestion.extract.layout_rules import cut_lines
 from ingestion.extract.ocr_certainty import find_uncertain_trade_values, was_read_by_ocr
 from ingestion.extract.page_marks import find_doubt_of_marks, show_marks
 from ingestion.extract.trades import labels
-from ingestion.extract.trades.columns import Columns, find_columns
-from ingestion.extract.trades.currency_names import names_currency_of_account
+from ingestion.extract.trades.columns import Columns, find_columns, list_currency_cells
+from ingestion.extract.trades.currency_doubts import says_currency_of_all
+from ingestion.extract.trades.currency_names import names_base_currency, names_currency_of_account
 from ingestion.extract.trades.day_order import determine_day_first, may_be_dollar_of_other_country
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.later_papers import is_report_on_trades
@@ -36,6 +37,7 @@ from ingestion.extract.trades.named_above import forget_what_stands_above
 from ingestion.extract.trades.named_days import begins_with_other_day
 from ingestion.extract.trades.no_trade import (
     has_valuation_title,
+    is_called_no_trade,
     is_of_terms,
     is_read_as_trade,
     may_book_trade,
@@ -53,7 +55,13 @@ from ingestion.extract.trades.plain_letters import restore_letters
 from ingestion.extract.trades.row_side import SidePlace, find_row_side, says_not_done
 from ingestion.extract.trades.row_trades import read_row_trades
 from ingestion.extract.trades.rows import find_product_rows
-from ingestion.extract.trades.sections import Section, SectionKind, find_sections, list_lines_without_trades
+from ingestion.extract.trades.sections import (
+    Section,
+    SectionKind,
+    find_sections,
+    is_table_head,
+    list_lines_without_trades,
+)
 from ingestion.extract.trades.security import (
     find_account,
     find_account_name,
@@ -264,7 +272,11 @@ def _list_parts(lines: Sequence[ReadLine], without: Container[int]) -> Iterator[
 def _find_blocks(lines: Sequence[ReadLine], kind: DocumentKind | None) -> list[Sequence[ReadLine]]:
     """The lines from each that begins a trade to the next one that does, or to a section that has none."""
     without_trades = sorted(list_lines_without_trades(lines)) if kind is DocumentKind.ACTIVITY_STATEMENT else []
-    starts = [line.index for line in lines if line.index not in without_trades and _begins_trade(line, kind)]
+    starts = [
+        line.index
+        for position, line in enumerate(lines)
+        if line.index not in without_trades and _begins_trade(line, kind) and not _begins_list(lines[position:])
+    ]
     blocks = []
     for start, end in pairwise([*starts, len(lines)]):
         section = next((index for index in without_trades if start < index < end), end)
@@ -277,6 +289,14 @@ def _begins_trade(line: ReadLine, kind: DocumentKind | None) -> bool:
     if len(line.text) > 140 or labels.ANCHOR.match(line.text) is None:
         return False
     return kind is not DocumentKind.ACTIVITY_STATEMENT or bool(line.dates) or SHORT_DATE.match(line.text) is not None
+
+
+def _begins_list(lines: Sequence[ReadLine]) -> bool:
+    """Whether the first line is the heading of several rows of one table, each with its day: `Käufe`."""
+    if lines[0].numbers or lines[0].dates or not (len(lines) > 1 and is_table_head(lines[1])):
+        return False
+    rows = takewhile(lambda line: line.dates and line.dates[0].start == 0 and len(line.numbers) > 1, lines[2:])
+    return len(list(islice(rows, _SEVERAL))) == _SEVERAL
 
 
 def _says_day_and_side(line: ReadLine) -> bool:
@@ -321,6 +341,7 @@ def _may_have_trades(
         return (
             is_list
             or tells_of_trade(lines)
+            or (is_read_as_trade(lines, readings) and not is_called_no_trade(page))
             or _lists_priced_rows(lines)
             or (begins_any and (is_read or has_title(page, DocumentKind.CONTRACT_NOTE)))
         )
@@ -469,11 +490,24 @@ def _find_shared_facts(lines: Sequence[ReadLine]) -> SharedFacts:
         only_date=days.pop() if len(days) == 1 else None,
         has_ticker_column=any(place.label is Label.TICKER for line in lines for place in line.labels),
         columns=find_columns(lines),
+        is_currency_named=any(map(_names_currency_of_all, of_trades)),
     )
 
 
+def _names_currency_of_all(line: ReadLine) -> bool:
+    """In a field for it, beside labels or the number of the security: a heading, `US shares (in USD)`, says that of its
+    own rows."""
+    if (list_isins([line]) and list_currency_cells(line)) or says_currency_of_all(line.text):
+        return True
+    if line.numbers and _CROWNS.search(line.text):
+        return True  # written beside an amount, and whose they are says the language
+    match = _NAMED_CURRENCY.search(line.text) if not names_base_currency(line.text) else None
+    return match is not None and bool(match[1] or line.numbers or len(line.labels) >= _SEVERAL)
+
+
+_CROWNS = re.compile(r"\bkr\b|\b(?:kronor|kroner)\b", re.IGNORECASE)
 _NAMED_CURRENCY = re.compile(
-    r"\b(?:currency|konto?w[äa]hrung|w[äa]hrung|devise|divisa|moneda|valuta|moeda)\s*:?\s*([A-Z]{3})\b(?!/)"
+    r"\b(?:currency|ccy|\w{0,14}w[äa]hrung|whg\.?|devise|divisa|moneda|valuta|moeda)\s*:?\s*([A-Z]{3})\b(?!/)"
     r"|[a-z]\s?\((?:in\s+)?([A-Z]{3}|[€£])\)",
     re.IGNORECASE,
 )

@@ -7,7 +7,12 @@ from ingestion.extract.trades.before_trade import may_be_before_trade
 from ingestion.extract.trades.later_papers import may_come_after_note
 from ingestion.extract.trades.lines import ReadLine
 from ingestion.extract.trades.repeated_trades import says_all_again
-from ingestion.extract.trades.row_parts import has_parts_without_side, has_rows_of_orders, has_unknown_part
+from ingestion.extract.trades.row_parts import (
+    has_parts_without_side,
+    has_rows_of_orders,
+    has_unknown_part,
+    names_several_accounts,
+)
 from ingestion.extract.trades.trade import TradeReading
 from ingestion.extract.trades.undone_rows import takes_row_back
 from ingestion.extract.trades.void_words import says_void
@@ -27,11 +32,14 @@ def find_paper_doubts(
     doubts = {
         "corrected": (not is_statement and says_void(lines)) or (is_list and takes_row_back(lines, trades)),
         "made": may_be_before_trade(page, lines, is_single=is_single),
-        "parts": is_list
-        and (
-            has_unknown_part(lines) or has_parts_without_side(lines) or (not is_statement and has_rows_of_orders(lines))
-        ),
+        "parts": _has_doubtful_parts(lines, is_list=is_list, is_single=is_single, is_statement=is_statement),
         "again": says_all_again(trades, is_statement=is_statement),
         "earlier": may_come_after_note(page, lines),
     }
     return [name for name, is_doubted in doubts.items() if is_doubted]
+
+
+def _has_doubtful_parts(lines: Sequence[ReadLine], *, is_list: bool, is_single: bool, is_statement: bool) -> bool:
+    if is_list and (has_unknown_part(lines) or has_parts_without_side(lines)):
+        return True
+    return (is_list and not is_statement and has_rows_of_orders(lines)) or (is_single and names_several_accounts(lines))

@@ -5,8 +5,8 @@ What a heading means that no rule knows nobody can tell: `Disposals` are sales, 
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Container, Iterator, Sequence
+from itertools import pairwise, takewhile
 
 from ingestion.extract.trades import labels
 from ingestion.extract.trades import section_words as words
@@ -15,6 +15,7 @@ from ingestion.extract.trades.row_side import SidePlace, find_row_side
 from ingestion.extract.trades.sections import is_heading, is_table_head, list_lines_without_trades
 from ingestion.extract.trades.security import ISIN
 
+_SIDE_ALONE = re.compile(rf"(?:{labels.DIRECTION.pattern})\W{{0,2}}", re.IGNORECASE)
 _NEAR = 6.0  # points to the right of where the rows begin
 _VALUE = re.compile(r"(?<!\d)(?!(?:19|20)\d\d\b)\d{3}|:\s?\w*\d")  # of an account, say
 _OTHER_THAN_DONE = re.compile(
@@ -38,13 +39,21 @@ def list_headings_of_rows(lines: Sequence[ReadLine]) -> list[tuple[ReadLine, str
             left = line.source.cells[0].left
             if line.index not in without_trades:
                 found.append((line, heading))
-        elif _may_be_heading(line) and texts[position] not in repeated and not _is_part(texts[position]):
+        elif _may_be_heading(line) and _is_own(texts[position], repeated) and not _is_part(texts[position]):
             below = [line for line in lines[position + 1 : position + 3] if not _is_part(_fold(line.text))][:1]
-            is_above_head = any(map(is_table_head, below))
+            is_below_head = left is None and any(map(is_table_head, lines[max(0, position - 1) : position]))
+            is_beside_head = is_below_head or any(map(is_table_head, below))
             is_between = left is not None and line.source.cells[0].left <= left + _NEAR
-            if is_above_head or (is_between and not has_names_below and any(map(_is_row, below))):
+            if is_beside_head or (is_between and not has_names_below and any(map(_is_row, below))):
                 heading = texts[position]
     return found
+
+
+def _is_own(text: str, repeated: Container[str]) -> bool:
+    """`Purchases` may stand above several parts."""
+    return text not in repeated or bool(
+        words.PURCHASES.fullmatch(text) or words.SALES.fullmatch(text) or _SIDE_ALONE.fullmatch(text)
+    )
 
 
 def _has_line_below_each_row(lines: Sequence[ReadLine]) -> bool:
@@ -120,3 +129,22 @@ def _list_known_words(heading: str) -> Iterator[object]:
 
 def _fold(text: str) -> str:
     return " ".join(text.split())
+
+
+def names_several_accounts(lines: Sequence[ReadLine]) -> bool:
+    """Whether a table says how much of a trade each account had: `Account  Quantity  Amount` above several of them."""
+    for position, line in enumerate(lines):
+        called = line.source.cells[0].text.strip() if line.source.cells else ""
+        if not is_table_head(line) or _ACCOUNT.fullmatch(called) is None:
+            continue
+        rows = takewhile(lambda row: len(row.source.cells) > 1 and bool(row.numbers), lines[position + 1 :])
+        accounts = {row.source.cells[0].text.strip() for row in rows}
+        if sum(re.search(r"\d", account) is not None for account in accounts) > 1:
+            return True
+    return False
+
+
+_ACCOUNT = re.compile(
+    r"(?:client\s+)?(?:account|a/c|portfolio|client|(?:wertpapier)?depot|konto|kunde|compte|cliente?|cuenta|cartera|conto|dossier|rekening|klant|conta|carteira|dep[åa]|rachunek|[úu][čc]et)(?:-?\s?(?:no\.?|number|nr\.?|nummer|n[°º]))?",
+    re.IGNORECASE,
+)

@@ -14,6 +14,7 @@ from ingestion.extract.trades.columns import (
     list_currency_cells,
     resolve_amounts,
 )
+from ingestion.extract.trades.currency_names import is_of_other_country
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import ReadLine
 from ingestion.extract.trades.numbers import CURRENCIES, Number
@@ -129,7 +130,7 @@ def _read_row(
         price=amounts.price_value,
         isin=(isin := _find_row_isin(row) or isin),
         ticker=None if isin else _find_row_ticker(row),
-        currency=amounts.currency if foreign else _find_currency(row, amounts, lines, shared),
+        currency=amounts.currency if foreign else _find_currency(row, amounts, lines, shared, isin),
         settled_amount=amounts.settled,
         gross_amount=amounts.gross,
         fees=amounts.fees,
@@ -153,12 +154,15 @@ def _read_row(
     )
 
 
-def _find_currency(row: ProductRow, amounts: RowAmounts, lines: Sequence[ReadLine], shared: SharedFacts) -> str | None:
+def _find_currency(
+    row: ProductRow, amounts: RowAmounts, lines: Sequence[ReadLine], shared: SharedFacts, isin: str | None
+) -> str | None:
     """What the row says, else the head of its column, else the heading or the table above, else the document; None
-    where the nearest that says it says several."""
+    where the nearest that says it says several, or names in passing one that is not that of the security's country."""
     of_row = {number.currency for number in _list_numbers(row)} | list_currency_cells(row.line)
     of_head = shared.columns.currencies.get(row.line.index, frozenset())
     section = _find_section_currency(row, lines)
+    is_doubtful = not shared.is_currency_named and is_of_other_country(isin, shared.currency)
     own = row.amount_number.currency or row.price_number.currency
     for found in (
         {own},
@@ -166,7 +170,7 @@ def _find_currency(row: ProductRow, amounts: RowAmounts, lines: Sequence[ReadLin
         {amounts.currency},
         {section} if section is not None else of_head,
         of_head,
-        {shared.currency},
+        {None if is_doubtful else shared.currency},
     ):
         if named := found - {None}:
             return next(iter(named)) if len(named) == 1 else None

@@ -11,6 +11,7 @@ from enum import Enum, auto
 from itertools import islice
 
 from ingestion.domain.trade import Direction
+from ingestion.extract.trades import labels
 from ingestion.extract.trades import section_words as words
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import ReadLine
@@ -44,6 +45,7 @@ class Section:
     direction: Direction | None = None
 
 
+_SIDE_ALONE = re.compile(rf"(?:{labels.DIRECTION.pattern})\W{{0,2}}", re.IGNORECASE)
 _UNKNOWN = Section(SectionKind.UNKNOWN)
 
 
@@ -98,6 +100,8 @@ def _read_heading(lines: Sequence[ReadLine], position: int, section: Section) ->
         return Section(SectionKind.NO_TRADES) if _stands_above_rows(lines, position) else _UNKNOWN
     if words.WITH_TRADES.fullmatch(text) is not None:
         return Section(SectionKind.TRADES, _find_side(text))
+    if (side := _SIDE_ALONE.fullmatch(text)) is not None and _stands_above_rows(lines, position):
+        return Section(SectionKind.TRADES, Direction.BUY if side["buy"] else Direction.SELL)
     if words.NAMES_INCOME.search(text) is not None and _stands_above_rows(lines, position):
         return Section(SectionKind.DOUBTED)
     names_trades = words.NAMES_TRADES.search(text) is not None

@@ -8,7 +8,7 @@ from datetime import date
 from decimal import Decimal
 
 from ingestion.domain.trade import Direction, Trade
-from ingestion.extract.trades.candidates import Candidates, add_unnamed_costs, gather_candidates, has_mixed_costs
+from ingestion.extract.trades.candidates import Candidates, add_unnamed_costs, gather_candidates
 from ingestion.extract.trades.columns import (
     Columns,
     RowAmounts,
@@ -18,7 +18,9 @@ from ingestion.extract.trades.columns import (
 )
 from ingestion.extract.trades.converted_currency import find_converted_currency, find_head_currency
 from ingestion.extract.trades.currency_doubts import contradicts_currency
+from ingestion.extract.trades.currency_names import is_of_other_country, names_currency_of_account
 from ingestion.extract.trades.lines import ReadLine
+from ingestion.extract.trades.mixed_costs import has_mixed_costs, leaves_cost_of_other_kind
 from ingestion.extract.trades.names import find_name
 from ingestion.extract.trades.numbers import Number
 from ingestion.extract.trades.onward_amounts import names_other_currency
@@ -79,6 +81,8 @@ class SharedFacts:
     only_date: date | None
     has_ticker_column: bool
     columns: Columns
+    is_currency_named: bool = False
+    """Not only beside an amount, or in a heading."""
 
 
 def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
@@ -100,8 +104,12 @@ def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
         settlement = _build_settlement(row)
         if not row.fees and not row.taxes and goes_on_with_costs(lines[0], lines[1:], row.gross):
             settlement = replace(settlement, fees=None, taxes=None, is_proven=False)
-    elif settlement is not None and lines[0].index in shared.columns.with_costs and not _has_named_costs(settlement):
-        settlement = replace(settlement, fees=None, taxes=None, is_proven=False)
+    elif settlement is not None and not _has_named_costs(settlement):
+        table_row = _find_row(lines, product)
+        below = lines[table_row.index - lines[0].index + 1 :] if table_row is not None else ()
+        is_left_out = table_row is not None and goes_on_with_costs(table_row, below, gross or settlement.value)
+        if is_left_out or lines[0].index in shared.columns.with_costs:
+            settlement = replace(settlement, fees=None, taxes=None, is_proven=False)
     if direction is None:
         direction = infer_direction(lines, settlement)
     trade_date, is_date_certain = find_trade_date(lines, shared.year)
@@ -129,13 +137,15 @@ def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
         product is not None and not has_unexplained_rows and _knows_quantity_from_price(product, candidates)
     )
     if settlement is not None:
-        settlement = _drop_doubtful_costs(settlement, lines, is_product_proven=is_product_proven)
+        settlement = _drop_doubtful_costs(settlement, lines, candidates, is_product_proven=is_product_proven)
     if settlement is not None and settlement.is_unnamed_conversion:
         priced_in = _get_price_currency(product, candidates)
         own = shared.currency if shared.currency != priced_in else None
         shared = replace(shared, currency=find_converted_currency(lines, candidates.exchange_rates, priced_in) or own)
+    of_trade = {line.index for line in lines if not names_currency_of_account(line.text)}
+    candidates = replace(candidates, others=tuple(n for n in candidates.others if n.line in of_trade))
     trade = _add_amounts(trade, candidates, product, gross, settlement, shared)
-    trade = replace(trade, currency=_check_currency(trade, lines, product, row, shared))
+    trade = replace(trade, currency=_check_currency(trade, lines, product, row, settlement, shared))
     settled = settlement.amount if settlement is not None else None
     is_proven = is_proven and not contradicts_currency(lines, trade, product, settled, shared.columns)
     if product is not None and product.price.line == lines[0].index:
@@ -143,9 +153,12 @@ def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
     return TradeReading(trade, is_product_proven, is_proven, is_date_certain, is_direction_certain)
 
 
-def _drop_doubtful_costs(settlement: Settlement, lines: Sequence[ReadLine], *, is_product_proven: bool) -> Settlement:
+def _drop_doubtful_costs(
+    settlement: Settlement, lines: Sequence[ReadLine], candidates: Candidates, *, is_product_proven: bool
+) -> Settlement:
     """Without its fees and taxes where some are listed, or none, and others were paid; or where one amount is both."""
-    is_doubtful = (not settlement.has_costs and is_product_proven) or has_mixed_costs(lines)
+    is_doubtful = (not settlement.has_costs and is_product_proven) or has_mixed_costs(lines, settlement)
+    is_doubtful = is_doubtful or leaves_cost_of_other_kind(lines, candidates, settlement)
     return replace(settlement, fees=None, taxes=None) if is_doubtful else settlement
 
 
@@ -163,10 +176,16 @@ def _name_price_currency(product: Product, lines: Sequence[ReadLine]) -> Product
 
 
 def _check_currency(
-    trade: Trade, lines: Sequence[ReadLine], product: Product | None, row: RowAmounts | None, shared: SharedFacts
+    trade: Trade,
+    lines: Sequence[ReadLine],
+    product: Product | None,
+    row: RowAmounts | None,
+    settlement: Settlement | None,
+    shared: SharedFacts,
 ) -> str | None:
     """What the row or the head of its column says, where no amount does; None where the head of the table, which
-    stands nearer to the trade, names another one than the document does."""
+    stands nearer to the trade, names another one than the document does, and where what the document names somewhere is
+    not that of the security's country."""
     if row is not None and row.currency is not None:
         return row.currency
     if trade.currency != shared.currency or trade.foreign_currency is not None:
@@ -175,8 +194,12 @@ def _check_currency(
     before_quantity = {n.currency for n in line.numbers if product is not None and product.quantity in n.readings}
     if of_row := (list_currency_cells(line) | before_quantity) - {None}:
         return of_row.pop() if len(of_row) == 1 else None
-    of_head = shared.columns.currencies.get(line.index, frozenset())
-    return None if of_head and trade.currency not in of_head else trade.currency
+    if of_head := shared.columns.currencies.get(line.index, frozenset()):
+        return trade.currency if trade.currency in of_head else None
+    numbers = (settlement.amount if settlement else None, *((product.gross, product.price) if product else ()))
+    if shared.is_currency_named or any(number is not None and number.currency for number in numbers):
+        return trade.currency
+    return None if is_of_other_country(trade.isin, trade.currency) else trade.currency
 
 
 def _build_labelled_product(row: RowAmounts) -> Product:

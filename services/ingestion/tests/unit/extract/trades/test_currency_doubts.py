@@ -120,3 +120,55 @@ def test_a_dollar_may_be_one_of_several() -> None:
     ((codes),) = list_named("12.50 dollars")
     assert {"USD", "CAD", "AUD"} <= codes
     assert list(list_named("Eurobond, Dollarama")) == []
+
+
+BARE = """
+Contract note
+We have bought for you
+Security: Apple Inc
+ISIN: {isin}
+Trade date: 15 Jan 2026
+Quantity: 10
+Price: 20.50
+Consideration: 205.00
+Commission: 4.95
+Total amount payable: 209.95
+{line}
+"""
+
+
+@pytest.mark.parametrize(
+    ("isin", "line", "currency"),
+    [
+        ("US0378331005", "Base currency: GBP", None),
+        ("US0378331005", "Moneda base: EUR", None),
+        ("US0378331005", "Custody fee EUR 12.00", None),
+        ("US0378331005", "Depotgebühr EUR 12.00", None),
+        ("US0378331005", "We charge at least EUR 5.00 for each order.", None),
+        ("US0378331005", "Currency: GBP", "GBP"),
+        ("US0378331005", "Handelswährung: EUR", "EUR"),
+        ("US0378331005", "Abrechnungswährung EUR", "EUR"),
+        ("US0378331005", "Ccy  CHF", "CHF"),
+        ("DE0008404005", "We charge at least EUR 5.00 for each order.", "EUR"),
+    ],
+)
+def test_a_currency_that_is_named_in_passing_is_not_that_of_a_security_of_another_country(
+    isin: str, line: str, currency: str | None
+) -> None:
+    assert read_only(BARE.format(isin=isin, line=line))["currency"] == currency
+
+
+def test_the_currency_of_a_heading_is_not_that_of_the_rows_above_it() -> None:
+    head = "Trade date  Side  Security  ISIN  Quantity  Price  Amount"
+    rows = (
+        "03/11/2026  Buy  Vodafone Group  GB00BH4HKS39  1,000  0.7200  720.00",
+        "13/11/2026  Sell  Apple Inc  US0378331005  10  228.00  2,280.00",
+    )
+    text = "\n".join(["Transaction statement", "UK shares", head, rows[0], "US shares (in USD)", head, rows[1]])
+    assert read(text).trades[0].trade.currency is None
+
+
+@pytest.mark.parametrize("line", ["Currency GBP", "GBP"])
+def test_the_currency_beside_the_number_of_a_security_is_the_trades(line: str) -> None:
+    text = BARE.format(isin=f"US0378331005  {line}", line="")
+    assert read_only(text)["currency"] == "GBP"

@@ -1,7 +1,7 @@
 """Days that a note calls the trade's or the settlement's, and those that are called nearly so."""
 
 import pytest
-from note_texts import ENGLISH, FRENCH, SPANISH, read, read_only
+from note_texts import DUTCH, ENGLISH, FRENCH, GERMAN, PORTUGUESE, SPANISH, read, read_only
 
 NOTE = ENGLISH.replace("Execution date/time: 15 Jan 2026 08:13:35", "Traded  15 Jan 2026 08:13")
 
@@ -88,3 +88,36 @@ def test_the_first_day_of_a_row_is_not_certainly_the_trades_if_its_head_says_oth
     found = read(ROWS.format(head=head, first=days[0], second=days[1]))
     assert len(found.trades) == 2
     assert (found.confidence >= 0.9) is is_certain
+
+
+def test_a_booking_that_is_no_day_leaves_the_day_of_the_trade_certain() -> None:
+    booked = "Buchung  Konto  Valuta  Betrag\nLastschrift  12345678  19.01.2026  -209,95 EUR"
+    assert read(f"{GERMAN.strip()}\n{booked}").trades[0].is_date_certain
+
+
+@pytest.mark.parametrize(
+    ("note", "old", "new"),
+    [
+        (GERMAN, "Kauf am 15.01.2026 um 08:13:35", "Sparplanausführung am 15.01.2026 um 16:00 Uhr"),
+        (
+            DUTCH,
+            "Transactiedatum: 15-01-2026\nValutadatum: 19-01-2026",
+            "Uitvoering  Beurs  Valutadatum\n15-01-2026 om 11.48 u.  Xetra  19-01-2026",
+        ),
+        (SPANISH, "Fecha de ejecución: 15/01/2026", "Fecha de la operación (valor liquidativo)  15/01/2026"),
+        (ENGLISH, "Execution date/time: 15 Jan 2026 08:13:35", "Trade day  15 January 2026"),
+        (PORTUGUESE, "Data da operação: 15/01/2026", "Data do negócio: 15/01/2026"),
+    ],
+)
+def test_an_ordinary_name_of_the_day_of_the_trade_is_one(note: str, old: str, new: str) -> None:
+    assert old in note
+    reading = read(note.replace(old, new))
+    assert str(reading.trades[0].trade.trade_date) == "2026-01-15"
+    assert reading.confidence >= 0.9
+
+
+@pytest.mark.parametrize("head", ["Anschaffung  Veräußerung", "Kauf am  Verkauf am", "Acquired  Sold", "Achat  Vente"])
+def test_the_day_on_which_what_is_sold_was_bought_is_not_certainly_the_trades(head: str) -> None:
+    rows = "03.02.2020  12.11.2026  Verkauf  BASF SE  DE000BASF111  25  44,50  1.112,50"
+    text = f"Umsatzübersicht\n{head}  Art  Wertpapier  ISIN  Stück  Kurs EUR  Betrag EUR\n{rows}"
+    assert not any(found.is_date_certain for found in read(text).trades)

@@ -23,6 +23,8 @@ TRADES_BELOW_OTHER_TITLES = {
     "an offer that was taken": "Tender offer\nGB00BN7SWP63\nYour 100 shares were purchased at 20.50 GBP",
     "a bond that ends": "Kapitalmaßnahme\nRückzahlung Anleihe DE0008404005\nNominal 1.000,00\n"
     "Kurs 100 %\nGutschrift 1.000,00 EUR",
+    "shares that are taken for cash, by the fields of a trade": "Kapitalmaßnahme: Barabfindung\nAbfindung\n"
+    "DE0008404005\nHandelstag 12.05.2026\nStück 10\nKurs 180,00 EUR\nKurswert 1.800,00 EUR",
     "a second paper in the file": "Zinsgutschrift\nGutschrift 12,00 EUR\n\nWertpapierabrechnung\n"
     "Kauf\nStück 10 DE0008404005\nKurs 20,50 EUR",
     "a line with a day": "Dividendengutschrift\nDividende pro Stück 1,20 EUR\n\n"
@@ -69,6 +71,12 @@ def test_a_word_for_a_trade_in_the_terms_keeps_no_paper_on_income(terms: str) ->
 def test_the_title_of_a_note_keeps_no_paper_on_income_below_it() -> None:
     assert not has_trades(f"Wertpapierabrechnung\n{TITLE_AND_TERMS}")
     assert has_trades("Wertpapierabrechnung\nDE0008404005\nStück 43\nGutschrift 51,60 EUR")
+
+
+def test_a_paper_on_income_with_the_fields_of_a_trade_has_none() -> None:
+    fields = "DE0008404005\nHandelstag 12.05.2026\nStück 10\nKurs 1,80 EUR\nBruttobetrag 18,00 EUR"
+    assert not has_trades(f"Dividendengutschrift\n{fields}")
+    assert has_trades(f"Kapitalmaßnahme\n{fields}")
 
 
 def test_what_only_income_has_says_that_it_is_income() -> None:

@@ -3,7 +3,10 @@
 import pytest
 from note_texts import DUTCH, ENGLISH, FRENCH, GERMAN, ITALIAN, LANGUAGES, PORTUGUESE, SPANISH, read
 
+from ingestion.domain.transcript import Transcript
+from ingestion.extract.trades.lines import read_lines
 from ingestion.extract.trades.note import NoteReading
+from ingestion.extract.trades.row_parts import has_parts_without_side
 
 
 def is_completed(reading: NoteReading) -> bool:
@@ -67,6 +70,13 @@ def test_what_the_terms_say_on_cancelling_cancels_nothing(note: str, line: str) 
     reading = read(f"{note.strip()}\n{line}")
     assert not reading.trades[0].trade.is_cancellation
     assert reading.doubts == ()
+
+
+@pytest.mark.parametrize(
+    "line", ["Void where prohibited by law", "Rules on void trades", "Les règles sur les avis nuls et non avenus"]
+)
+def test_what_is_void_in_general_makes_no_note_void(line: str) -> None:
+    assert read(f"{ENGLISH.strip()}\n{line}").doubts == ()
 
 
 @pytest.mark.parametrize(
@@ -209,6 +219,21 @@ def test_a_heading_with_a_side_says_none_of_the_rows_below_another_one(first: st
     assert not is_completed(reading)
 
 
+def test_rows_without_a_side_below_headings_of_which_one_says_none_are_doubted() -> None:
+    rows = [row.replace("Buy  ", "").replace("Sell  ", "") for row in ROWS]
+    for first, second, is_doubted in (("Purchases", "Executed orders", True), ("Purchases", "Sales", False)):
+        page = Transcript.from_rows(["November", HEAD, first, rows[0], second, rows[1]]).lines
+        lines, _ = read_lines(page, day_first=True)
+        assert has_parts_without_side(lines) is is_doubted
+
+
+def test_a_kind_of_securities_within_a_part_changes_no_side() -> None:
+    head = HEAD.replace("Side  ", "")
+    rows = [row.replace("Buy  ", "").replace("Sell  ", "") for row in ROWS]
+    parts = ("Purchases", "Shares", head, rows[0], "Bonds", head, rows[1])
+    assert is_completed(read("\n".join(["Transaction statement", "Account number: 40218833", *parts])))
+
+
 @pytest.mark.parametrize("side", ["Buy correction", "Buy (busted)", "Buy - void", "Bought in error", "Kauf (Korr.)"])
 def test_a_row_that_takes_a_trade_back_is_no_new_trade(side: str) -> None:
     assert not is_completed(list_trades(f"14/11/2026  {side}  Vodafone Group  GB00BH4HKS39  1,000  0.7200  720.00"))
@@ -223,9 +248,10 @@ def test_a_note_that_stands_there_twice_is_not_two_trades() -> None:
     assert "again" in list_trades("Transactions by security", HEAD, *ROWS).doubts
 
 
-def test_a_list_of_orders_is_none_of_trades() -> None:
-    text = "\n".join(["Order list", "Account number: 40218833", HEAD.replace("Price", "Limit"), *ROWS])
-    assert not is_completed(read(text))
+@pytest.mark.parametrize(("title", "price"), [("Order list", "Price"), ("Transaction statement", "Limit")])
+def test_a_list_of_orders_by_its_title_or_its_head_is_none_of_trades(title: str, price: str) -> None:
+    text = "\n".join([title, "Account number: 40218833", HEAD.replace("Price", price), *ROWS])
+    assert "made" in read(text).doubts
 
 
 def test_the_day_on_which_the_order_came_makes_no_paper_before_a_trade_of_a_note() -> None:
@@ -237,3 +263,19 @@ def test_the_name_below_each_row_is_no_heading() -> None:
     rows = [f"{row}\n{name}" for row, name in zip(ROWS, names, strict=True)]
     reading = read("\n".join(["Transaction statement", "Account number: 40218833", HEAD, *rows]))
     assert "parts" not in reading.doubts
+
+
+def test_a_heading_with_a_side_may_stand_there_again() -> None:
+    head = HEAD.replace("Side  ", "")
+    rows = [row.replace("Buy  ", "").replace("Sell  ", "") for row in ROWS]
+    third = "17/11/2026  Tesco PLC  GB00BLGZ9862  500  4.5000  2,250.00"
+    parts = ("Purchases", head, rows[0], "Sales", head, rows[1], "Purchases", head, third)
+    reading = read("\n".join(["Transaction statement", "Account number: 40218833", *parts]))
+    assert is_completed(reading)
+    assert [str(found.trade.direction) for found in reading.trades] == ["buy", "sell", "buy"]
+
+
+def test_a_trade_that_several_accounts_share_is_not_one_trade() -> None:
+    shares = "Account  Quantity  Price  Amount\nFIN0022  4  20.50  82.00\nFIN0023  6  20.50  123.00"
+    assert "parts" in read(f"{ENGLISH.strip()}\n{shares}").doubts
+    assert read(f"{ENGLISH.strip()}\n{shares.replace('FIN0023', 'FIN0022')}").doubts == ()

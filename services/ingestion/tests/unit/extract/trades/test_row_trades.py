@@ -384,3 +384,29 @@ Account number: {second}
 def test_of_two_accounts_none_is_that_of_all_trades() -> None:
     assert [found.trade.account for found in read(TWO_ACCOUNTS.format(second="40218999")).trades] == [None, None]
     assert {found.trade.account for found in read(TWO_ACCOUNTS.format(second="40218833")).trades} == {"40218833"}
+
+
+@pytest.mark.parametrize(
+    ("line", "is_proven"),
+    [
+        ("Our charge 9.95, government duty 3.60, to pay 733.55", False),
+        ("Commission 9.95", False),
+        ("Total 720.00", True),
+        ("Commission 0.00", True),
+    ],
+)
+def test_what_the_line_below_the_row_of_a_note_adds_is_not_left_out(line: str, is_proven: bool) -> None:
+    head = "Side  Security  ISIN  Quantity  Price (GBP)  Amount (GBP)"
+    row = "Buy  Vodafone Group  GB00BH4HKS39  1,000  0.7200  720.00"
+    note = read(f"Contract note\nTrade date  13 November 2026\n{head}\n{row}\n{line}")
+    assert note.trades[0].is_settlement_proven is is_proven
+
+
+def test_trades_of_a_paper_that_names_several_accounts_have_none() -> None:
+    head = "Trade date  Side  Security  ISIN  Quantity  Price (GBP)  Amount (GBP)"
+    first = "03/11/2026  Buy  Vodafone Group  GB00BH4HKS39  1,000  0.7200  720.00"
+    second = "13/11/2026  Sell  BP PLC  GB0007980591  200  4.1000  820.00"
+    for other, account in (("40218999", None), ("40218833", "40218833")):
+        lines = ("Account number 40218833", head, first, f"Account number {other}", head, second)
+        found = read("\n".join(["Transaction statement", *lines])).trades
+        assert [reading.trade.account for reading in found] == [account, account]

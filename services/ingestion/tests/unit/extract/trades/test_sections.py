@@ -263,3 +263,22 @@ def test_a_statement_is_not_skipped_for_dividends_above_a_heading_of_trades(head
 def test_what_a_heading_calls_not_done_is_not_certain(heading: str) -> None:
     text = _AFTER_OTHERS.format(before="Trades", heading=heading, side="Buy  ")
     assert [found.confidence >= 0.9 for found in read(text).trades] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [("Kauf", "Verkauf"), ("Käufe", "Verkäufe"), ("Achat", "Vente"), ("Bought", "Sold")]
+)
+@pytest.mark.parametrize("is_head_repeated", [True, False])
+def test_a_word_for_a_side_above_rows_is_that_of_all_of_them(
+    first: str, second: str, *, is_head_repeated: bool
+) -> None:
+    head = "Handelstag  Wertpapier  ISIN  Stück  Kurs EUR  Betrag EUR"
+    rows = (
+        "03.11.2026  Siemens AG  DE0007236101  10  180,00  1.800,00",
+        "05.11.2026  BASF SE  DE000BASF111  30  44,50  1.335,00",
+        "12.11.2026  BASF SE  DE000BASF111  25  44,50  1.112,50",
+    )
+    again = [head] if is_head_repeated else []
+    reading = read("\n".join(["Umsatzübersicht", first, head, *rows[:2], second, *again, rows[2]]))
+    assert [str(found.trade.direction) for found in reading.trades] == ["buy", "buy", "sell"]
+    assert (reading.doubts, reading.confidence >= 0.9) == ((), True)

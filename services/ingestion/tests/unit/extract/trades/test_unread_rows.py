@@ -196,10 +196,18 @@ Date  Action  Symbol  Description  Quantity  Price  Amount
         "11/12/2026  Sell  MSFT  MICROSOFT CORP5  $410.00  $2,050.00",
         "11/12/2026  Sell  MSFT  MICROSOFT CORP  $2,050.00",
         "11/12/2026  Sell  MSFT  MICROSOFT CORP\n5  $410.00  $2,050.00",
+        "11/12/2026  Sell  MSFT  MICROSOFT CORP\n5  $2,050.00",
         "11/05/2026  Buy  AAPL  APPLE INC  10  $228.00  -$2,280.00",
         "11/05/2026  Sell  AAPL  APPLE INC  10  $228.00  $2,280.00",
     ],
-    ids=["its quantity runs into the name", "no quantity", "in two lines", "the same again", "the other side"],
+    ids=[
+        "its quantity runs into the name",
+        "no quantity",
+        "in two lines",
+        "in two lines, no price",
+        "the same again",
+        "the other side",
+    ],
 )
 def test_a_row_with_a_day_a_side_and_an_amount_that_is_no_trade_keeps_the_document_from_completing(row: str) -> None:
     reading = read(ACTIVITY.format(row=row))
