@@ -1,4 +1,4 @@
-"""Another quantity of a note that its one price makes another amount of the page: of the order, or of the whole holding.
+"""Another quantity of a note that its one price makes another amount of the page: of the order, or of the holding.
 
 `Order 1,000`, `Executed 400`, `Price 0.72`, `720.00`, `288.00`: which of the two was traded only words say, and those
 differ from bank to bank. What was paid, named so and the only one, tells it.
