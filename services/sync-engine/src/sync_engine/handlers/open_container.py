@@ -89,7 +89,7 @@ class OpenContainer:
         if not contained.path:
             return _skip_part(part, str(contained.skip_reason))
         part_path = f"{part.part_path}/{contained.path}"
-        reason = contained.skip_reason
+        reason: str | None = contained.skip_reason
         if rejected_reason and (reason is None or reason in NOT_TAKEN):
             reason = rejected_reason
         if contained.stored_type is None or reason:
