@@ -22,3 +22,17 @@ def test_earlier_invoices_in_a_table_are_not_this_one(rows: tuple[str, ...]) -> 
 
 def test_an_invoice_may_say_in_a_row_with_heads_what_it_is_itself() -> None:
     assert read_number("Invoice", HEADS, "HM-20441       3 November 2026   £1,200.00", "", *TOTALS) == "HM-20441"
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        ("Invoice no.    Date", "HM-20390       1 October 2026"),
+        ("Invoice no.    Date              Amount", "HM-20390       1 October 2026    200"),
+        ("Open items:", "Invoice no. HM-20390 £200.00"),
+        ("Invoice no. HM-20390      £200.00",),
+    ],
+)
+def test_what_names_an_invoice_below_the_total_with_less_than_it_is_another_one(rows: tuple[str, ...]) -> None:
+    assert read_number("Invoice", "Our ref: HM-20441", *TOTALS, "", *rows) is None
+    assert read_number("Invoice", "Our ref: HM-20441", *TOTALS, "", "Invoice no. HM-20441      £1,200.00") == "HM-20441"
