@@ -22,13 +22,36 @@ _OF_AMOUNT = labels.match_any(labels.LINE_AMOUNT.pattern, labels.TOTAL_GROSS.pat
 
 def blank_lists_of_invoices(page: Sequence[TextLine]) -> list[TextLine]:
     """The page without the labels of an invoice's number that head such a table, or stand in such a line."""
+    lists = _find_lists(page)
+    return [_blank_number_label(line) if index in lists else line for index, line in enumerate(page)]
+
+
+def drop_lists_of_invoices(page: Sequence[TextLine]) -> list[TextLine]:
+    """The page without such lines and heads: their days are those of other invoices too."""
+    lists = _find_lists(page)
+    return [line for index, line in enumerate(page) if index not in lists]
+
+
+def heads_smaller_amounts(page: Sequence[TextLine], index: int, largest: Decimal) -> bool:
+    """Whether a row of heads stands over one with an amount that is less than what the page asks for: a position's, or
+    a payment's."""
+    below = page[index + 1] if index + 1 < len(page) else None
+    if below is None or below.page != page[index].page or not is_row_of_heads(page[index]):
+        return False
+    return any(amount < largest for amount in _list_amounts(below))
+
+
+def find_largest_amount(page: Sequence[TextLine]) -> Decimal:
+    return max((amount for line in page for amount in _list_amounts(line)), default=Decimal(0))
+
+
+def _find_lists(page: Sequence[TextLine]) -> set[int]:
     named = [index for index, line in enumerate(page) if _names_number(line)][:_MAX_NAMED]
     if not named:
-        return list(page)
-    largest = max((amount for line in page for amount in _list_amounts(line)), default=Decimal(0))
+        return set()
+    largest = find_largest_amount(page)
     total = next((index for index, line in enumerate(page) if _is_total(line)), len(page))
-    lists = {index for index in named if _lists_others(page, index, largest, is_below_total=index > total)}
-    return [_blank_number_label(line) if index in lists else line for index, line in enumerate(page)]
+    return {index for index in named if _lists_others(page, index, largest, is_below_total=index > total)}
 
 
 def _names_number(line: TextLine) -> bool:
