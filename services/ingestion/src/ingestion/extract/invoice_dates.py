@@ -230,7 +230,7 @@ def _drop_table_heads(page: Sequence[TextLine]) -> list[TextLine]:
         line
         for index, line in enumerate(page)
         if not _is_table_head(line)
-        and (labels.INVOICE_NUMBER.search(line.text) or not heads_smaller_amounts(page, index, largest))
+        and (_NUMBERS_OR_DUE.search(line.text) or not heads_smaller_amounts(page, index, largest))
     ]
 
 

@@ -51,3 +51,8 @@ def test_the_day_of_a_row_of_a_table_is_not_that_of_this_invoice(rows: tuple[str
     assert read_dates(*own, *TOTALS, "", *rows)[0] == "None"
     assert read_dates(*own, "Date: 3 November 2026", *TOTALS, "", *rows)[0] == "2026-11-03"
     assert read_dates(*own, "Invoice date: 3 November 2026", *TOTALS, "", *rows)[0] == "2026-11-03"
+
+
+def test_a_row_of_heads_on_the_paper_itself_may_have_a_rate_of_exchange_too() -> None:
+    rows = ("Data          Vencimento    Câmbio", "2026-11-03    2026-12-03    1,00", "Total  1.200,00")
+    assert read_dates("Fatura FT 2026/17", *rows) == ("2026-11-03", "2026-12-03")
