@@ -1,6 +1,8 @@
 """What only a folder does: its links, its own folders, and a disk that breaks."""
 
 import errno
+import os
+import time
 import tracemalloc
 from collections.abc import AsyncGenerator, AsyncIterator
 from io import BytesIO
@@ -36,6 +38,33 @@ async def test_link_inside_the_folder_leads_nowhere_else(tmp_path: Path) -> None
     async with open_blob_store(BlobSettings(blob_url=(tmp_path / "blobs").as_uri())) as store:
         with pytest.raises(Rejected):
             await read_blob(store, "link/secret")
+
+
+async def test_what_a_killed_process_had_begun_to_write_is_removed_and_what_is_being_written_is_not(
+    tmp_path: Path,
+) -> None:
+    partial = tmp_path / ".partial"
+    partial.mkdir()
+    for name, age_s in (("abandoned", 7200), ("being-written", 60)):
+        (partial / name).write_bytes(b"%PDF-")
+        os.utime(partial / name, (time.time() - age_s,) * 2)
+    async with open_blob_store(BlobSettings(blob_url=tmp_path.as_uri())) as store:
+        await store.write_blob("documents/a.pdf", split_bytes(b"x", 1), content_type="x/y")
+    assert [file.name for file in partial.iterdir()] == ["being-written"]
+
+
+async def test_a_store_that_stays_open_removes_what_others_leave_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_blob_store(BlobSettings(blob_url=tmp_path.as_uri())) as store:
+        await store.write_blob("documents/a.pdf", split_bytes(b"x", 1), content_type="x/y")
+        abandoned = tmp_path / ".partial" / "abandoned"
+        abandoned.write_bytes(b"%PDF-")
+        os.utime(abandoned, (time.time() - 7200,) * 2)
+        an_hour_later = time.monotonic() + 3601
+        monkeypatch.setattr("mailroom_common.blobs.folder.time.monotonic", lambda: an_hour_later)
+        await store.write_blob("documents/b.pdf", split_bytes(b"x", 1), content_type="x/y")
+    assert not abandoned.exists()
 
 
 @pytest.mark.parametrize("key", [".partial/x", ".metadata/x.json"])

@@ -4,6 +4,7 @@ import asyncio
 import errno
 import json
 import os
+import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from hashlib import sha256
@@ -13,10 +14,16 @@ from uuid import uuid4
 
 from mailroom_common.blobs.store import BlobNotFound, BlobStore, StoredBlob, validate_key
 from mailroom_common.errors import Rejected, SettingsError, Unavailable
+from mailroom_common.logs import get_logger
+
+log = get_logger()
 
 _CHUNK_BYTES = 256 * 1024
 _PARTIAL_FOLDER = ".partial"  # within the root, so that the move renames a file and copies nothing
 _METADATA_FOLDER = ".metadata"
+# What was not written to for so long is a killed process's. A write that stood still as long is told that the store is
+# away, and is repeated.
+_ABANDONED_AFTER_S = 3600
 _NO_FILE = (FileNotFoundError, IsADirectoryError, NotADirectoryError)
 
 
@@ -35,10 +42,12 @@ class FolderBlobStore:
 
     def __init__(self, root: Path) -> None:
         self._root = root.resolve()
+        self._next_sweep = time.monotonic()
 
     async def write_blob(
         self, key: str, chunks: AsyncIterator[bytes], *, content_type: str, metadata: Mapping[str, str] | None = None
     ) -> StoredBlob:
+        await self._sweep_sometimes()
         partial = self._root / _PARTIAL_FOLDER / uuid4().hex
         digest, size_bytes = sha256(), 0
         with _folder_errors():
@@ -83,6 +92,12 @@ class FolderBlobStore:
                 await asyncio.to_thread(self._require_root)
             return is_there
 
+    async def _sweep_sometimes(self) -> None:
+        """A process that is killed in the middle of a write leaves its file behind: whoever writes later removes it."""
+        if time.monotonic() >= self._next_sweep:
+            self._next_sweep = time.monotonic() + _ABANDONED_AFTER_S
+            await asyncio.to_thread(_remove_abandoned_files, self._root / _PARTIAL_FOLDER)
+
     def _require_root(self) -> None:
         """A volume that is not mounted holds no blob and has lost none: what was made in it at the start tells."""
         if not (self._root / _PARTIAL_FOLDER).is_dir():
@@ -120,6 +135,17 @@ class _folder_errors:  # noqa: N801  # a context manager, named as its `with` st
             if error.errno == errno.ENAMETOOLONG:
                 raise Rejected("the name of a blob is too long for this folder") from error
             raise Unavailable(f"blob store: {error.strerror}") from error
+
+
+def _remove_abandoned_files(folder: Path) -> None:
+    written_before = time.time() - _ABANDONED_AFTER_S
+    with suppress(OSError):  # a folder that is away is for the write itself to say
+        for file in folder.iterdir():
+            with suppress(OSError):  # moved into place, or removed by another process, at this moment
+                if file.lstat().st_mtime < written_before:
+                    file.unlink()
+                    # A process was killed while it wrote it; the write was repeated under another name.
+                    log.info("abandoned_blob_file_removed", file=file.name)
 
 
 def _sync_file(file: BinaryIO) -> None:

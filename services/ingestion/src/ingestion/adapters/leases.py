@@ -91,11 +91,21 @@ _RELEASE = """
 """
 # The path that an earlier attempt reserved stays: its copy may be written already, and another reading, or another day,
 # may make another path.
+# Null: another document's copy has the path. Asked first, since Postgres writes a key that is refused, which has the
+# sender, the trade and the name of the file, into its own log.
 _RESERVE = """
-    update ingestion.document
-    set archive_path = case when is_archive_path_reserved then archive_path else $3 end, is_archive_path_reserved = true
-    where document_id = $1 and lease_token = $2
-    returning archive_path
+    with held as (
+        select document_id, archive_path, is_archive_path_reserved from ingestion.document
+        where document_id = $1 and lease_token = $2 for no key update
+    ), reserved as (
+        update ingestion.document d set archive_path = $3, is_archive_path_reserved = true
+        from held
+        where d.document_id = held.document_id and not held.is_archive_path_reserved
+          and not exists (select from ingestion.document o where o.archive_path = $3 and o.document_id <> $1)
+        returning d.archive_path
+    )
+    select case when held.is_archive_path_reserved then held.archive_path else reserved.archive_path end as archive_path
+    from held left join reserved on true
 """
 # The first of each lane by the index: the least of all would be looked for among all that wait.
 _NEXT_DUE = """
@@ -264,10 +274,13 @@ class PgDocumentLeases:
         async with acquire_session(self._pool) as conn:
             for path in paths:
                 try:
-                    reserved: str | None = await conn.fetchval(_RESERVE, lease.document_id, lease.token, path)
+                    held = await conn.fetchrow(_RESERVE, lease.document_id, lease.token, path)
                 except asyncpg.UniqueViolationError:
-                    continue  # another document's copy has this name
-                return reserved
+                    continue  # another document was given this path at the same moment
+                if held is None:
+                    return None
+                if held["archive_path"] is not None:
+                    return str(held["archive_path"])
         return None
 
 

@@ -13,11 +13,17 @@ from mailroom_common.postgres import DatabaseSession, acquire_session, open_tran
 
 # Only an idle final document: one that is still to be read is read by the newest readers anyway, and one that is being
 # read again is asked for already. `replay_id`: a record that Kafka delivers again, a replay that goes on after a crash,
-# and a second attachment with the same content ask once.
+# and a second attachment with the same content ask once. Locked in one order: of two replays, or decisions, that ask
+# for the same documents each would wait for the other.
 _REQUEST = """
     update ingestion.document
     set replay_id = $2, next_attempt_at = now(), attempts = 0, is_backfill = true, retry_cause = null
-    where document_id = any($1) and next_attempt_at is null and replay_id is distinct from $2
+    from (
+        select document_id from ingestion.document
+        where document_id = any($1) and next_attempt_at is null and replay_id is distinct from $2
+        order by document_id for no key update
+    ) as idle
+    where document.document_id = idle.document_id
 """
 # A good copy has come of a blob that is damaged or gone. Also where the document is being read: whoever has it may have
 # looked for copies already, and in its last attempt. So it loses its lease, and what it found out is dropped. What was

@@ -27,7 +27,7 @@ from ingestion.domain.review import (
     ReviewAction,
     ReviewRefused,
     decide,
-    is_repeated_rejection,
+    is_repeated_decision,
     is_reviewable,
 )
 from ingestion.domain.views import build_history_view, build_reread_view
@@ -143,7 +143,8 @@ class PgReviews:
                 raise StaleVersion(current["result_number"])
             if not is_reviewable(ResultStatus(current["status"])):
                 raise ReviewRefused("It is not read yet.")
-            if is_repeated_rejection(review, read_outcome(current)):
+            decided_before = current["review_decision"] and HistoryKind(current["review_decision"])
+            if is_repeated_decision(review, read_outcome(current), decided_before):
                 return _DecidedRows(current, current)
             await keep_current_version(conn, document_id)
             decision = await _check_account(conn, current, await _decide(conn, current, review))

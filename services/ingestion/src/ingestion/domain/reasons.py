@@ -39,7 +39,7 @@ class ReviewReason(StrEnum):
     CONTAINER_UNREADABLE = "container_unreadable"
     NO_TEXT_LAYER = "no_text_layer"  # a page is a picture, and OCR is switched off or found no text on it
     TEXT_GARBLED = "text_garbled"  # the letters that a page names are not those that it shows
-    TEXT_NOT_VISIBLE = "text_not_visible"  # on a picture, and nobody sees it: the picture may show something else
+    TEXT_NOT_VISIBLE = "text_not_visible"  # nobody sees it, or it may be that nobody does: the page may show another
     FORM_NOT_READ = "form_not_read"  # a form whose page is a placeholder: only some programs show what is in it
     PAGES_NOT_READ = "pages_not_read"  # more pages, or more text on a page, than is read, or a file that was cut
     SEVERAL_E_INVOICES = "several_e_invoices"  # XMLs of different invoices in one file: a person says which

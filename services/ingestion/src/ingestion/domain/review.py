@@ -111,10 +111,15 @@ def is_reviewable(status: ResultStatus) -> bool:
     return status in FINAL_STATUSES
 
 
-def is_repeated_rejection(review: Review, current: DocumentOutcome) -> bool:
-    """Whether a document that was rejected is rejected again, without a comment: no new version is made of it."""
-    is_rejected = current.reason is DocumentSkipReason.REJECTED
-    return review.action is ReviewAction.REJECT and is_rejected and review.comment is None
+def is_repeated_decision(review: Review, current: DocumentOutcome, decided: HistoryKind | None) -> bool:
+    """Whether what was rejected is rejected again, or what was confirmed and says the same since is confirmed again,
+    without a comment: no new version is made of it. `decided` is the newest decision."""
+    if review.comment is not None:
+        return False
+    if review.action is ReviewAction.REJECT:
+        return current.reason is DocumentSkipReason.REJECTED
+    is_confirmed = review.action is ReviewAction.CONFIRM and decided is HistoryKind.CONFIRMED
+    return is_confirmed and _confirm(current) == current
 
 
 def _confirm(current: DocumentOutcome) -> DocumentOutcome:

@@ -14,7 +14,7 @@ from ingestion.extract import labels, values
 from ingestion.extract.company_names import normalize_name
 from ingestion.extract.page_blocks import list_block
 from ingestion.extract.sender_line import is_town
-from ingestion.extract.third_parties import is_bank, tells_of_assignment
+from ingestion.extract.third_parties import is_bank, speaks_of_assignment, tells_of_assignment
 
 _FAR_BESIDE = 150.0  # points: what is farther from an account is in another column of the page
 _LINES_ABOVE = 2
@@ -205,6 +205,28 @@ def _is_unknown(word: str) -> bool:
 
 def is_page_of_assignment(page: Sequence[TextLine]) -> bool:
     return any(tells_of_assignment([line], 0) for line in page)
+
+
+# Whoever pays anywhere else has not paid.
+_ONLY_THERE = labels.match_any(
+    r"\b(?:only|exclusively|solely)\b|\bdischarg|\bnur\b|\bausschließlich|\bbefreiend|\buniquement|\bexclusiv|\blibérat",
+    r"\b(?:solo|sólo|soltanto|somente|apenas)\b|\búnicamente|\besclusiv|\bliberator|\buitsluitend|\balleen\b|\bbevrijdend",
+    r"\b(?:wyłącznie|tylko|výhradně|pouze|kun|udelukkende|endast|enbart)\b|\bfrigørende|\bbefriande",
+)
+_LINES_OF_ASSIGNMENT = 3
+
+
+def is_account_of_assignee(page: Sequence[TextLine], index: int, iban: str) -> bool:
+    """Whether the lines that an account ends say that the debt was assigned and that only there is paid."""
+    number, start, _ = _locate(page[index], iban)
+    cell = page[index].cells[number]
+    said = [cell.text[max(0, start - 2 * _MAX_TEXT) : start]]
+    for at, other in list_block(page, index, cell, -1):
+        if index - at > _LINES_OF_ASSIGNMENT or next(values.find_ibans(other.text), None) is not None:
+            break
+        said.append(other.text[-2 * _MAX_TEXT :])
+    is_clear = any(map(_ONLY_THERE.search, said)) and next(values.find_ibans(said[0]), None) is None
+    return is_clear and any(map(speaks_of_assignment, said))
 
 
 def _locate(line: TextLine, iban: str) -> tuple[int, int, int]:

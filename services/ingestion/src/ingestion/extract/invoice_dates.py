@@ -40,7 +40,8 @@ def determine_day_first(
         return (
             False if is_american and not any(map(may_write_day_first, map(str.lower, list_own_texts(page)))) else None
         )
-    return True if currency in _DAY_FIRST_CURRENCIES else None
+    # An American who asks for pounds writes his own days all the same.
+    return True if currency in _DAY_FIRST_CURRENCIES and not is_american_seller(page, supplier_name) else None
 
 
 _DAY_FIRST_LANGUAGE = re.compile(

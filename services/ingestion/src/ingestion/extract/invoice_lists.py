@@ -52,7 +52,7 @@ def _list_rows(page: Sequence[TextLine], index: int) -> list[TextLine]:
     return rows
 
 
-_NUMBER = re.compile(r"\d{2}")
+_NUMBER = re.compile(r"\d")
 
 
 def _list_amounts(line: TextLine) -> list[Decimal]:

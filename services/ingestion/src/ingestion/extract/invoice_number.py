@@ -15,6 +15,33 @@ from ingestion.extract.value_places import find_first_parsed, list_texts_below_l
 
 
 def find_invoice_number(page: Sequence[TextLine]) -> str | None:
+    number = _find_number(page)
+    return None if number is not None and _goes_on_below(page, number) else number
+
+
+_REST_OF_NUMBER = re.compile(r"[/-]?\d[\d/-]{1,20}")
+_LINE_GAP = 1.6  # of a line's height
+_SAME_LEFT = 2.0  # points
+
+
+def _goes_on_below(page: Sequence[TextLine], number: str) -> bool:
+    """Whether a narrow cell has its end in the line below: cut there it is the number of many invoices."""
+    for line, below in pairwise(page):
+        if below.page != line.page or below.top - line.top > _LINE_GAP * line.height:
+            continue
+        lefts = [cell.left for cell in line.cells if cell.text.strip() == number]
+        # What has a label to its left is that label's.
+        rests = below.cells[:1] if any(any(map(str.isalpha, cell.text)) for cell in below.cells) else below.cells
+        if any(abs(cell.left - left) < _SAME_LEFT and _is_rest(cell.text) for cell in rests for left in lefts):
+            return True
+    return False
+
+
+def _is_rest(text: str) -> bool:
+    return _REST_OF_NUMBER.fullmatch(text.strip()) is not None and values.DATES.fullmatch(text.strip()) is None
+
+
+def _find_number(page: Sequence[TextLine]) -> str | None:
     page = blank_lists_of_invoices(_blank_other_invoices(page))
     first_labels = keep_first_labels(page)
     if labelled := [*list_labelled_numbers(first_labels, _parse_number, _begins_like_a_street)]:
@@ -130,21 +157,45 @@ def _find_number_of_titled(page: Sequence[TextLine]) -> str | None:
 def _find_number_in_headline(page: Sequence[TextLine]) -> str | None:
     cells = [cell.text for line in page[: max(20, len(page) // 2)] for cell in line.cells]
     if (number := _find_number_behind_title(page)) is not None:
-        return number
+        return None if _is_named_otherwise(page[: max(20, len(page) // 2)], number) else number
     if any(labels.BARE_DOCUMENT.match(text) for text in cells):
         signed = ((text, labels.BARE_NUMBER_SIGN.match(text)) for text in cells[:15])
         behind_sign = [number for text, match in signed if match and (number := _parse_number(text[match.end() :]))]
         if behind_sign:
             # `Order | Invoice`, and below each its own `No.`
             return behind_sign[0] if len({*behind_sign}) == 1 else None
-        numbers = map(_parse_number, list_texts_beside(page[: max(20, len(page) // 2)], labels.BARE_NUMBER))
-        distinct = {number for number in numbers if number and re.search(r"\d{3}", number)}
+        distinct = _list_bare_numbers(page[: max(20, len(page) // 2)])
         if len(distinct) == 1:
             return distinct.pop()
     number = find_first_parsed(list_texts_below_labels(page, labels.BARE_DOCUMENT), _parse_number)
     if number and re.search(r"\d{3}", number):
         return number
     return _find_number_beside_title(page[: max(20, len(page) // 2)])
+
+
+def _list_bare_numbers(head: Sequence[TextLine]) -> set[str]:
+    """Those of `Nr.` and its like that have a name in a column or row of their own."""
+    numbers = map(_parse_number, list_texts_beside(head, labels.BARE_NUMBER))
+    return {number for number in numbers if number and re.search(r"\d{3}", number)}
+
+
+_WITH_SIGN = re.compile(
+    r"(?:\b(?:no|nr|num|number|nummer|numer|numéro|numero|número|číslo)\b|\bn\W|[#č])[^\w]*$", re.IGNORECASE
+)
+
+
+def _is_named_otherwise(head: Sequence[TextLine], number: str) -> bool:
+    """Whether `Nr.: 2026-4471` stands on the page as well: behind the title `Rechnung 10/2026` or `Invoice 3/12` is
+    then what the invoice is of."""
+    cells = [cell.text for line in head for cell in line.cells]
+    if any(
+        _WITH_SIGN.search(text[: text.find(number)]) for text in cells if number in text and labels.HEADLINE.match(text)
+    ):
+        return False
+    signs = ((text, labels.BARE_NUMBER_SIGN.match(text)) for text in cells)
+    behind = {_parse_number(text[match.end() :]) for text, match in signs if match}
+    of_document = set(map(_parse_number, list_texts_beside(head, labels.DOCUMENT_NUMBER)))
+    return bool((behind | of_document | _list_bare_numbers(head)) - {number, None})
 
 
 def _find_number_behind_title(page: Sequence[TextLine]) -> str | None:

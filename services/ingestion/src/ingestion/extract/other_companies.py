@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from ingestion.domain.transcript import TextLine
 from ingestion.extract import business_marks, labels
+from ingestion.extract.bare_addresses import list_bare_addresses
 from ingestion.extract.company_names import list_long_words, normalize_name
 from ingestion.extract.third_parties import is_financier
 
@@ -14,7 +15,8 @@ _HEAD_LINES = 8
 _MAX_TEXT = 400  # letters of a cell
 _MAX_CELLS = 12  # of a line
 _SEPARATOR = re.compile(r"\s*[●•∙|·;]\s*|\s[-–—]\s|,\s(?=[^\W\d_a-z])")
-_COMPANY_WITH_NAME = re.compile(rf"(?:(?<![^\W_])[^\W\d_a-z][\w&.'’-]{{1,30}}\s){{1,5}}{labels.COMPANY.pattern}")
+# The words in front of a legal form: `of Marlow Services Ltd`.
+_COMPANY_WITH_NAME = re.compile(rf"(?<![\w&.'’-])(?:[\w&.'’-]{{1,30}}\s){{1,3}}{labels.COMPANY.pattern}")
 
 
 def has_companies_beside(page: Sequence[TextLine], name: str) -> bool:
@@ -34,15 +36,23 @@ def _is_company(part: str) -> bool:
 
 
 def has_other_owner(page: Sequence[TextLine], name: str) -> bool:
-    """Whether a foot names, with its numbers, a company that has nothing of this name, which is none of a company."""
+    """Whether a foot names, with its numbers, a company that has no word of this name, which is none of a company:
+    `Blitzblank` may be a brand of whoever has these numbers."""
     if labels.COMPANY.search(name):
         return False
-    feet = [*_list_feet(page)]
-    ours = normalize_name(name)
-    if any(ours and ours in normalize_name(text) for text in feet):
-        return False
     words = list_long_words(name)
-    return any(not words & list_long_words(company) for text in feet for company in _list_companies(text))
+    return any(not words & list_long_words(company) for text in _list_feet(page) for company in _list_companies(text))
+
+
+def is_addressed_below_another(page: Sequence[TextLine], name: str) -> bool:
+    """Whether this is whom the letter is written to, and another company stands above: that the foot names it again, as
+    a slip does, makes it no supplier."""
+    addressed = next((address.line for address in list_bare_addresses(page) if address.is_of(name)), None)
+    if addressed is None:
+        return False
+    ours = normalize_name(name)
+    above = (cell.text[:_MAX_TEXT] for line in page[:addressed] for cell in line.cells[:_MAX_CELLS])
+    return any(_is_company(text) and ours not in normalize_name(text) for text in above)
 
 
 def _list_feet(page: Sequence[TextLine]) -> Iterator[str]:
@@ -54,4 +64,7 @@ def _list_feet(page: Sequence[TextLine]) -> Iterator[str]:
 
 
 def _list_companies(text: str) -> Iterator[str]:
-    return (match[0] for match in _COMPANY_WITH_NAME.finditer(text) if not is_financier(match[0]))
+    """Not a bank, nor what a part of a foot calls one: `Bank: Lakeland Trust Ltd`."""
+    for part in _SEPARATOR.split(text):
+        if not is_financier(part):
+            yield from (match[0] for match in _COMPANY_WITH_NAME.finditer(part))

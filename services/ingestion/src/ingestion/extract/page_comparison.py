@@ -14,7 +14,7 @@ from ingestion.domain.invoice import CREDIT_NOTE, INVOICE, Invoice
 from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.transcript import TextLine, Transcript
 from ingestion.extract import values
-from ingestion.extract.layout_rules import limit_lines, read_all_pages
+from ingestion.extract.layout_rules import is_invoice, limit_lines, read_all_pages
 from ingestion.extract.other_titles import asks_for_nothing_new, begins_again_as_invoice
 from ingestion.extract.payee_accounts import find_payee_accounts, list_read_lines
 from ingestion.extract.supplier_comparison import list_tax_ids, may_name_supplier, prints_tax_id
@@ -73,12 +73,18 @@ def _read_printed(transcript: Transcript, page: Sequence[TextLine]) -> Invoice:
 
 
 def is_another_kind(document_type: str, transcript: Transcript) -> bool:
-    """Whether the page is a credit note and the XML an invoice, or the other way round; or the page asks for nothing
-    that an invoice has not asked for: a reminder is sent with the XML of its invoice."""
+    """Whether the page takes back what the XML asks for, or the other way round, or nothing tells which; or the page is
+    no invoice at all, or asks for nothing that an invoice has not asked for: a reminder is sent with the XML of its
+    invoice."""
     page = limit_lines(transcript)
     if asks_for_nothing_new(page) and not begins_again_as_invoice(page):
         return True
-    return {document_type, read_all_pages(transcript).kind.document_type} == {INVOICE, CREDIT_NOTE}
+    if not page:
+        return False
+    kind = read_all_pages(transcript).kind
+    return document_type in (INVOICE, CREDIT_NOTE) and (
+        kind.document_type != document_type or not kind.is_certain or not is_invoice(transcript)
+    )
 
 
 def _list_missing_values(
@@ -112,7 +118,7 @@ def _list_other_values(invoice: Invoice, printed: Invoice) -> Iterator[str]:
         _strip_punctuation(text or "") for text in (invoice.invoice_number, printed.invoice_number)
     )
     # `1` and `2026` stand in many numbers. Without its prefix it may be the same one.
-    if number and number in printed_number and len(number) < _MIN_SHARE_OF_NUMBER * len(printed_number):
+    if number and printed_number and not _may_be_same_number(number, printed_number):
         yield "invoice_number"
     if invoice.currency and printed.currency and invoice.currency != printed.currency:
         yield "currency"
@@ -133,6 +139,11 @@ def _list_other_values(invoice: Invoice, printed: Invoice) -> Iterator[str]:
     elif printed.total_gross is not None and not _has_total(invoice, printed.total_gross):
         # It may be a net total, or what is left to pay; one that the XML does not know at all is another invoice's.
         yield "total_gross"
+
+
+def _may_be_same_number(number: str, printed: str) -> bool:
+    short, long = sorted((number, printed), key=len)
+    return short in long and (len(number) >= len(printed) or len(number) >= _MIN_SHARE_OF_NUMBER * len(printed))
 
 
 def _asks_for_another_amount(invoice: Invoice, printed: Invoice) -> bool:

@@ -53,13 +53,12 @@ def _may_take_back(stamp: Stamp, lines: Sequence[TextLine]) -> bool:
 
 
 def _list_stamped_lines(lines: Sequence[TextLine]) -> list[str]:
-    """Lines of one such word, in capitals or large: `VOID`, `*** DRAFT ***`."""
+    """Lines of such a word alone, or beside a title, in capitals or large: `*** DRAFT ***`, `INVOICE   VOID`."""
     usual = median(line.height for line in lines) if lines else 0.0
     return [
         line.text
         for line in lines
-        if len(line.cells) == 1
-        and len(line.text) <= MAX_MARK_LETTERS
+        if len(line.text) <= MAX_MARK_LETTERS
         and (line.text.isupper() or line.height >= _LARGE * usual)
         and stamp_words.takes_back(line.text)
         and not stamp_words.is_title_of_its_own(line.text)

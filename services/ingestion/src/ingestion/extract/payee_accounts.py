@@ -9,6 +9,7 @@ from ingestion.domain.transcript import TextLine
 from ingestion.extract import labels, values
 from ingestion.extract.account_words import (
     AccountWords,
+    is_account_of_assignee,
     is_of_customer,
     is_page_of_assignment,
     is_plain_label,
@@ -73,9 +74,12 @@ def find_payee_accounts(
     read = [place for place in read if not is_of_customer(page, place.line, place.iban, supplier_name)]
     is_assigned = is_page_of_assignment(page)
     distinct = tuple(dict.fromkeys(place.iban for place in read))
-    if is_assigned and len(distinct) > 1:
-        return PayeeAccounts(distinct, is_certain=False)
     ask = partial(weigh_words, page, currency=currency, is_assigned=is_assigned)
+    if is_assigned and len(distinct) > 1:
+        of_assignee = {place.iban for place in read if is_account_of_assignee(page, place.line, place.iban)}
+        read = [place for place in read if place.iban in of_assignee]
+        if len(of_assignee) != 1 or not all(ask(place.line, place.iban) is AccountWords.PLAIN for place in read):
+            return PayeeAccounts(distinct, is_certain=False)
     weighed = [(place, ask(place.line, place.iban)) for place in read]
     possible = [place for place, words in weighed if words is not AccountWords.OTHER_PURPOSE]
     plain = tuple(dict.fromkeys(place.iban for place, words in weighed if words is AccountWords.PLAIN))

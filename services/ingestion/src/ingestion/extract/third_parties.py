@@ -71,6 +71,8 @@ _FOR_ANOTHER = labels.match_any(
     r"\b(?:issued|invoiced|billed|sold|raised|prepared|acting|agent)\b.{0,60}\bon\s+behalf\s+of\b|\bname\s+and\s+on\s+behalf\b",
     r"\bim\s+namen\s+(?:und|von|der)\b.{0,40}\brechnung\b|\bau\s+nom\s+et\s+pour\s+le\s+compte\b|\bin\s+nome\s+e\s+per\s+conto\b",
     r"\ben\s+nombre\s+y\s+por\s+cuenta\b|\bem\s+nome\s+e\s+por\s+conta\b|\b(?:namens|in\s+naam)\s+en\s+voor\s+rekening\b",
+    r"\b(?:factuur|facture|rechnung|fattura|factura|fatura|faktura\w{0,3})\b.{0,40}\b(?:namens|per\s+conto\s+d|por\s+(?:cuenta|conta)\s+d|pour\s+le\s+compte\s+d|im\s+auftrag\s+(?:der|des|von)|na\s+rzecz|på\s+vegne\s+af)",
+    r"\bför\s+[^.]{3,60}\bräkning\b|\bleistungserbringer(?:in)?\s*:|\bsupplied\s+by\s+(?=[A-Z][^.]{2,60}\b(?:ltd|limited|plc|llp|inc)\b)",
     # Or whom the customer writes it for.
     r"\bself[\s-]?billing\b|\bgutschriftsverfahren\b|\bgutschrift\s+(?:gem\.|gemäß|nach|i\.\s?s\.\s?[dv]\.)\s*§\s?14|\babrechnungsgutschrift\b|\bautofacturation\b"
     r"|\bautofattura\b|\bfacturación\s+por\s+el\s+destinatario\b|\buitgereikt\s+door\s+(?:de\s+)?afnemer\b|\bselfbilling\b|\bautofaturação\b"
@@ -83,7 +85,7 @@ _FOR_ANOTHER = labels.match_any(
 )
 # With whom the customer has a contract.
 _CONTRACT_WITH = labels.match_any(
-    r"\bcontract\s+(?:is|was\s+made)\s+with\b|\bcontracting\s+party\b|\bvertragspartner(?:in)?\b",
+    r"\bcontract\s+(?:is|was\s+made)\s+with\b|\bcontracting\s+party\b|\byour\s+(?:supplier|contract\s+partner)\s+is\b|\bvertragspartner(?:in)?\b",
     r"\bvotre\s+contrat\s+est\s+(?:conclu\s+)?avec\b|\b(?:su|il\s+suo|o\s+seu)\s+contrat\w{1,2}\s+(?:es|è|é)\s+con?m?\b",
     r"\buw\s+(?:contract|overeenkomst)\s+is\s+met\b|\bcontractpartij\b|\bstroną\s+umowy\b|\bsmluvní\s+stran\w",
     r"\baftalepart(?:en)?\b|\bavtalspart(?:en)?\b",
@@ -122,10 +124,19 @@ def names_other_contractor(page: Sequence[TextLine], name: str) -> bool:
     """Whether the page says that the customer's contract is with another company than this one."""
     ours = normalize_name(name)
     said = (line.text[: 2 * _MAX_TEXT] for line in page if _CONTRACT_WITH.search(line.text[: 2 * _MAX_TEXT]))
-    return any(labels.COMPANY.search(text) and not (ours and ours in normalize_name(text)) for text in said)
+    return any(_names_company(text) and ours not in normalize_name(text) for text in said)
+
+
+def _names_company(text: str) -> bool:
+    """`… die Muster GmbH.`: the full stop may be the sentence's or the legal form's."""
+    return any(map(labels.COMPANY.search, (text, text.rstrip("."))))
 
 
 def tells_of_assignment(page: Sequence[TextLine], index: int) -> bool:
     """Whether the lines near this one say that somebody else is to be paid than who wrote the invoice."""
     near = page[max(0, index - _NEAR_LINES) : index + _NEAR_LINES + 1]
-    return any(_ASSIGNMENT.search(line.text[: 2 * _MAX_TEXT]) for line in near)
+    return any(speaks_of_assignment(line.text[: 2 * _MAX_TEXT]) for line in near)
+
+
+def speaks_of_assignment(text: str) -> bool:
+    return _ASSIGNMENT.search(text) is not None

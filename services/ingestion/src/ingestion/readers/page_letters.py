@@ -11,6 +11,7 @@ import pypdfium2.raw as pdfium
 
 from ingestion.domain.page_marks import Stamp
 from ingestion.readers.actual_text import drop_actual_text, has_same_digits
+from ingestion.readers.doubted_words import find_doubted_words
 from ingestion.readers.page_visibility import Box, PlacedLetter, find_visible, get_address, list_text_objects
 from ingestion.readers.slanted_text import SlantedLetter, find_stamps
 from ingestion.readers.struck_letters import find_struck
@@ -32,6 +33,8 @@ class Letter:
 
     `continues_glyph`: one glyph is drawn for this letter and the one before it (the second `f` of a ligature).
     `follows_blank`: the text has a blank in front of it, however narrow it looks.
+    `is_doubtful`: it may be one that nobody sees, and stands in a word that is seen, which would be another one without
+    it.
     """
 
     left: float
@@ -41,6 +44,7 @@ class Letter:
     text: str
     continues_glyph: bool = False
     follows_blank: bool = False
+    is_doubtful: bool = False
 
     @property
     def height(self) -> float:
@@ -85,6 +89,7 @@ class _Drawn:
     follows_blank: bool = False
     size: float = 0.0
     angle: float = 0.0
+    is_doubtful: bool = False
 
 
 def find_quarter_turns(page: pypdfium2.PdfPage) -> int:
@@ -124,9 +129,15 @@ def read_letters(page: pypdfium2.PdfPage) -> PageLetters:
     drawn = [letter for letter in _close_gaps(found) if isinstance(letter, _Drawn)]
     lost = sum(letter is _LOST for letter in found)
     placed = [PlacedLetter(letter.text, letter.ink, letter.source) for letter in drawn]
-    is_seen = find_visible(page, placed)
+    visibility = find_visible(page, placed)
+    is_seen = visibility.is_seen
+    doubtful = find_doubted_words(placed, visibility)
     seen = [letter for letter, visible in zip(drawn, is_seen, strict=True) if visible]
-    hidden = [letter for letter, visible in zip(drawn, is_seen, strict=True) if not visible]
+    hidden = [
+        letter
+        for index, (letter, visible) in enumerate(zip(drawn, is_seen, strict=True))
+        if not (visible or index in doubtful)
+    ]
     struck = find_struck(
         page,
         [letter for letter, visible in zip(placed, is_seen, strict=True) if visible],
@@ -135,6 +146,7 @@ def read_letters(page: pypdfium2.PdfPage) -> PageLetters:
     words = tuple("".join(seen[index].text for index in word) for word in struck.words)
     left_out = {index for word in struck.words for index in word}
     left = [letter for index, letter in enumerate(seen) if index not in left_out]
+    left += [replace(drawn[index], is_doubtful=True) for index in doubtful]
     return PageLetters(
         _group_letters(left, page),
         lost,
@@ -360,4 +372,4 @@ def _turn_upright(letter: _Drawn, page: _ShownPage) -> Letter:
             place = page.width - right, page.width - left, bottom, top
         case _:
             place = page.height - top, page.height - bottom, page.width - right, page.width - left
-    return Letter(*place, letter.text, letter.continues_glyph, letter.follows_blank)
+    return Letter(*place, letter.text, letter.continues_glyph, letter.follows_blank, letter.is_doubtful)

@@ -90,23 +90,42 @@ class _Layers:
     stacked: set[int]
 
 
-def find_visible(page: pypdfium2.PdfPage, letters: Sequence[PlacedLetter]) -> list[bool]:
-    """Whether each letter is seen. A mark (a comma, a hyphen), or a row of them, is seen with the letter beside it."""
+@dataclass(frozen=True, slots=True)
+class Visibility:
+    """For each letter whether it is seen, and whether an eye may see it though this could not be told: there is ink,
+    and it may be another one's, or is hardly any."""
+
+    is_seen: list[bool]
+    is_doubtful: list[bool]
+
+
+def find_visible(page: pypdfium2.PdfPage, letters: Sequence[PlacedLetter]) -> Visibility:
+    """A mark (a comma, a hyphen), or a row of them, is seen with the letter beside it."""
+    nothing = Visibility([False] * len(letters), [False] * len(letters))
     if not letters:
-        return []
+        return nothing
     places = place_on_picture(page, letters)
     if _sum_areas(places) > _MAX_PIXELS:
-        return [False] * len(letters)  # on each other: nobody can say what is seen
+        return nothing  # on each other: nobody can say what is seen
     objects = list_text_objects(page)
     touched = _find_touched(letters, places)
     layers = _choose_layers(letters, places, touched)
     seen, traced = _compare_drawings(page, objects, letters, places, layers, touched)
-    seen &= ~find_crowded([letter.box for letter in letters])
+    is_large = _is_large_enough(page, letters)
+    seen &= is_large & ~find_crowded([letter.box for letter in letters])
     is_seen = [
         bool(seen[index]) and letter.source not in layers.unclear and letter.source in objects
         for index, letter in enumerate(letters)
     ]
-    return _follow_neighbours(letters, is_seen, traced.tolist())
+    unclear = np.array([letter.source in layers.unclear for letter in letters])
+    is_stacked = np.array([letter.source in layers.stacked for letter in letters])
+    followed = _follow_neighbours(letters, is_seen, (traced & ~is_stacked).tolist())
+    may_be_seen = (traced | unclear) & is_large
+    is_doubtful = [
+        bool(may) and not seen and letter.text.isalnum()
+        for letter, may, seen in zip(letters, may_be_seen, followed, strict=True)
+    ]
+    return Visibility(followed, is_doubtful)
 
 
 def _compare_drawings(
@@ -143,10 +162,10 @@ def _compare_drawings(
             region = np.s_[top:bottom, left:right]
             ink = _find_ink(change[region], rest[region], is_stacked[index])
             seen[index] = np.count_nonzero(ink) >= _MIN_INK * max(ink.size, 1)
-            traced[index] = ink.any() and not is_stacked[index]  # its ink may be the other one's
+            traced[index] = ink.any()
         if not np.array_equal(whole, bare):
             seen[chosen] &= ~_find_covered(whole, bare, rest, places[chosen])
-    return seen & _is_large_enough(page, letters), traced
+    return seen, traced
 
 
 def _find_ink(change: _Pixels, rest: _Pixels, is_stacked: bool) -> _Pixels:
@@ -234,8 +253,8 @@ def _follow_neighbours(
     letters: Sequence[PlacedLetter], is_seen: Sequence[bool], is_traced: Sequence[bool]
 ) -> list[bool]:
     """A point that was too thin to be drawn, or lay on a line, would make another amount if it were left out; so would
-    one thin letter within a word, of which there is some ink: of a white digit between others there is none; and a row
-    of points that lead to an amount ties it to its label."""
+    one thin letter within a word, of which there is some ink that is none of another letter: of a white digit between
+    others there is none; and a row of points that lead to an amount ties it to its label."""
     followed = list(is_seen)
     for start, end in _find_runs_of_marks(letters):
         ends = [is_seen[near] for near in (start - 1, end) if 0 <= near < len(letters)]

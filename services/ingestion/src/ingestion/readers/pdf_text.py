@@ -122,7 +122,13 @@ def _read_page(document: pypdfium2.PdfDocument, number: int, read: PDFText) -> N
     if unread is ReviewReason.TEXT_GARBLED:
         return  # letters that mean nothing are worse than none
     read.marks += PageMarks(letters.struck_out, letters.stamps, letters.is_crossed_out)
+    shown = len(read.lines)
     _add_lines(number, letters.groups, letters.is_cut, read)
+    if not all(line.is_visible for line in read.lines[shown:]):
+        # A word that is seen has a letter that may be seen or not: a person reads it, or OCR.
+        read.unread.add(ReviewReason.TEXT_NOT_VISIBLE)
+        if number not in read.pictured:
+            read.pictured.append(number)
     if unread is ReviewReason.NO_TEXT_LAYER and any(letters.hidden):
         # What another program read off the picture, or what nobody wrote: a person has it as a proposal.
         read.unread.add(ReviewReason.TEXT_NOT_VISIBLE)

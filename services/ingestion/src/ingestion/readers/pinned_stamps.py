@@ -12,7 +12,6 @@ from ingestion.domain.page_marks import MAX_MARK_LETTERS, PageMarks, Stamp
 _MAX_ANNOTATIONS = 200
 _MAX_BYTES = 1000  # of a text, in UTF-16
 _MAX_COMMENTS = 5  # with numbers, of a page: an invoice that was filled in by a viewer has more
-_PROGRAMS_OWN = re.compile(r"^S[BH](?=[A-Z])")  # `SBVoid`
 _WORD = re.compile(r"[A-Z]?[a-z]+")
 
 
@@ -44,9 +43,8 @@ def read_pinned_marks(page: pypdfium2.PdfPage) -> PageMarks:
 
 
 def _split_name(name: str) -> str:
-    """`NotApproved` as `Not Approved`; nothing of a name that a program made up: `#cGWBzk2JzOlOQ1`."""
-    own = _PROGRAMS_OWN.sub("", name)
-    return " ".join(_WORD.findall(own)) if own.isalpha() else ""
+    """`NotApproved` as `Not Approved`, `SBVoid` as `Void`; nothing of one that a program made up: `#cGWBzk2`."""
+    return " ".join(_WORD.findall(name)) if name.isalpha() else ""
 
 
 def _read_text(annotation: pdfium.FPDF_ANNOTATION, key: bytes) -> str:

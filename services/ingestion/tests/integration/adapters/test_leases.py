@@ -111,6 +111,35 @@ async def test_two_documents_never_share_a_copy_in_the_archive(site: Ingestion) 
     assert await site.leases.reserve_archive_path(first, ["b", "b-1"]) == "a"
 
 
+async def test_a_path_in_the_archive_that_is_taken_is_no_error_of_postgres_which_would_log_its_names(
+    site: Ingestion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(2):
+        await site.intakes.record_attachment(build_record(f"%PDF- {number}".encode(), part=str(number)))
+    first, second = await site.claim_document(), await site.claim_document()
+    await site.leases.reserve_archive_path(first, ["a"])
+
+    class NeverRaised(Exception):
+        pass
+
+    monkeypatch.setattr("ingestion.adapters.leases.asyncpg.UniqueViolationError", NeverRaised)
+    assert await site.leases.reserve_archive_path(second, ["a", "b"]) == "b"
+
+
+async def test_of_two_documents_that_are_given_a_path_at_the_same_moment_one_falls_back(site: Ingestion) -> None:
+    for number in range(2):
+        await site.intakes.record_attachment(build_record(f"%PDF- {number}".encode(), part=str(number)))
+    first, second = await site.claim_document(), await site.claim_document()
+    async with site.pool.acquire() as other, other.transaction():
+        await other.execute(
+            "update ingestion.document set archive_path = 'a', is_archive_path_reserved = true where document_id = $1",
+            first.document_id,
+        )
+        reserving = asyncio.create_task(site.leases.reserve_archive_path(second, ["a", "b"]))
+        await wait_for_blocked_statement(site.pool, "is_archive_path_reserved")
+    assert await reserving == "b"
+
+
 async def test_nothing_that_is_final_is_ever_claimed(site: Ingestion) -> None:
     await site.intakes.record_attachment(build_record())
     await site.leases.finish_document(await site.claim_document(), DONE)

@@ -3,10 +3,11 @@
 import asyncio
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 import pytest
 from ingestion_fakes import build_record
-from ingestion_site import DONE, Ingestion
+from ingestion_site import DONE, Ingestion, wait_for_blocked_statement
 
 from ingestion.adapters import rereads
 from ingestion.domain.document import DocumentOutcome
@@ -258,3 +259,23 @@ async def test_good_copy_has_a_document_read_that_was_not_and_no_other(
     assert duplicate is not None
     await site.rereads.request_from_copy(duplicate)
     assert (await site.leases.claim_document() is not None) is is_read
+
+
+async def test_documents_are_locked_in_one_order_whoever_asks_for_them(site: Ingestion) -> None:
+    """Of two that ask for the same ones at once, as a decision and a replay, each would wait for the other."""
+    documents = [(await finish_document(site, number=number)).attachment_id for number in range(6)]
+    # One that has a smaller id than one before it: as the table has them, that one would be locked first.
+    later, first = next(pair for pair in pairwise(documents) if pair[1] < pair[0])
+    async with site.pool.acquire() as holder, site.pool.acquire() as asking, site.pool.acquire() as other:
+        holding, request = holder.transaction(), asking.transaction()
+        await holding.start()
+        await holder.execute("select from ingestion.document where document_id = $1 for no key update", later)
+        await request.start()
+        await asking.execute("set local enable_indexscan = off")  # as of several hundred
+        requesting = asyncio.create_task(rereads.request_rereads(asking, [later, first], "replay-1"))
+        await wait_for_blocked_statement(site.pool, "as idle")
+        is_free = "select true from ingestion.document where document_id = $1 for no key update skip locked"
+        assert await other.fetchval(is_free, first) is None
+        await holding.rollback()
+        assert await requesting == 2
+        await request.commit()

@@ -249,6 +249,17 @@ async def test_a_viewer_decides_nothing_and_another_tenant_finds_nothing(
     assert (await site.document(document_id))["review_decision"] is None
 
 
+async def test_confirming_what_is_confirmed_is_no_version_and_no_second_entry(
+    site: Ingestion, api: httpx.AsyncClient
+) -> None:
+    document_id = await finish_document(site)
+    path = f"/documents/{document_id}/review"
+    await api.post(path, json={"action": "confirm"}, headers={"If-Match": "1"})
+    again = await api.post(path, json={"action": "confirm"}, headers={"If-Match": "2"})
+    assert (again.status_code, again.json()["version"]) == (200, 2)
+    assert [entry["kind"] for entry in await list_history(api, document_id)] == ["confirmed", "read"]
+
+
 async def test_rejecting_what_is_rejected_is_no_version_and_a_correction_takes_it_up_again(
     site: Ingestion, api: httpx.AsyncClient
 ) -> None:

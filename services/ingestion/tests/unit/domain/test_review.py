@@ -16,7 +16,7 @@ from ingestion.domain.review import (
     ReviewAction,
     ReviewRefused,
     decide,
-    is_repeated_rejection,
+    is_repeated_decision,
 )
 from ingestion.domain.trade import Direction, Trade
 from mailroom_common.events import Profile, ResultStatus
@@ -187,9 +187,28 @@ def test_what_a_reader_doubted_of_the_account_is_doubted_when_a_rejected_documen
 
 def test_rejecting_what_is_rejected_changes_nothing_without_a_comment() -> None:
     again = build_review(ReviewAction.REJECT)
-    assert is_repeated_rejection(again, REJECTED)
-    assert not is_repeated_rejection(again, DOUBTFUL)
-    assert not is_repeated_rejection(replace(again, comment="an advertisement"), REJECTED)
+    assert is_repeated_decision(again, REJECTED, HistoryKind.REJECTED)
+    assert not is_repeated_decision(again, DOUBTFUL, None)
+    assert not is_repeated_decision(replace(again, comment="an advertisement"), REJECTED, HistoryKind.REJECTED)
+
+
+def test_confirming_what_is_confirmed_changes_nothing_without_a_comment() -> None:
+    again = build_review(ReviewAction.CONFIRM)
+    confirmed = decide(again, DOUBTFUL, profile=Profile.INVOICE, read=FIELDS).outcome
+    assert is_repeated_decision(again, confirmed, HistoryKind.CONFIRMED)
+    assert is_repeated_decision(again, SKIPPED, HistoryKind.CONFIRMED)
+    assert not is_repeated_decision(replace(again, comment="paid in cash"), confirmed, HistoryKind.CONFIRMED)
+
+
+@pytest.mark.parametrize("decided", [None, HistoryKind.CORRECTED])
+def test_confirming_what_was_only_read_or_corrected_is_a_decision(decided: HistoryKind | None) -> None:
+    again = build_review(ReviewAction.CONFIRM)
+    confirmed = decide(again, DOUBTFUL, profile=Profile.INVOICE, read=FIELDS).outcome
+    assert not is_repeated_decision(again, confirmed, decided)
+
+
+def test_confirming_what_is_doubted_anew_is_a_decision() -> None:
+    assert not is_repeated_decision(build_review(ReviewAction.CONFIRM), DOUBTFUL, HistoryKind.CONFIRMED)
 
 
 @pytest.mark.parametrize(

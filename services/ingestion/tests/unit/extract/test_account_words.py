@@ -22,6 +22,7 @@ OTHER_ACCOUNT, OWN_ACCOUNT = "DE89 3704 0044 0532 0130 00", "DE02 1203 0000 0000
         "Gammalt konto {iban}",
         "Spendenkonto unserer Stiftung: IBAN {iban}",
         "Kautionskonto: IBAN {iban}",
+        "Für hinterlegtes Pfand: IBAN {iban}",
         "Treuhandkonto (nur Fremdgeld): IBAN {iban}",
         "G-rekening: {iban}",
         "Compte séquestre : {iban}",
@@ -62,6 +63,7 @@ def test_an_account_beside_which_something_else_is_said_is_not_the_one_to_pay_to
         "Prosíme o úhradu na účet {iban}",
         "Beløbet bedes indbetalt på konto {iban}",
         "Vänligen betala till bankkonto {iban}",
+        "Kaution: 500 EUR\nPer Überweisung: Volksbank Stuttgart, IBAN {iban}",
         "Finanzamt Köln, Steuernummer 1/2\nSparkasse Köln IBAN {iban}",
         "Goods remain our property until paid.\nIBAN {iban}",
     ],
@@ -84,3 +86,28 @@ def test_an_account_written_as_in_poland_is_asked_the_same() -> None:
     for words in ("Zwrot nadpłaty na rachunek nabywcy", "Zwrot na konto", "Stary rachunek", "Rachunek VAT"):
         assert find_iban(write_rows(f"Faktura 7\n{words}: {account}"), "PLN") is None, words
     assert find_iban(write_rows(f"Faktura 7\nNumer rachunku: {account}"), "PLN") is not None
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Diese Forderung ist an die Nordfactor AG abgetreten. Zahlungen mit befreiender Wirkung nur an:\nNordfactor AG",
+        "This invoice has been assigned to Northern Factors Ltd. Pay only to:\nNorthern Factors Ltd",
+        "Créance cédée à Nord Affacturage. Paiement libératoire uniquement à\nNord Affacturage",
+        "Credito ceduto a Nordfactor S.p.A., pagare esclusivamente a:\nNordfactor",
+        "Crédito cedido a Nordfactor S.A.; el pago solo libera en:\nNordfactor",
+        "Vordering overgedragen aan Nordfactor N.V., betaal uitsluitend op:\nNordfactor",
+    ],
+)
+def test_the_account_that_alone_is_paid_to_once_the_debt_was_assigned_is_the_assignees(words: str) -> None:
+    own = f"Rechnung 17\nVolksbank IBAN {OWN_ACCOUNT}\n\n\n\n"
+    assert find_iban(write_rows(f"{own}{words} IBAN {OTHER_ACCOUNT}")) == OTHER_ACCOUNT.replace(" ", "")
+    # Where it is said of none, or of both, nobody can tell.
+    assert find_iban(write_rows(f"{own}{words}\n\n\n\n\nIBAN {OTHER_ACCOUNT}")) is None
+    both = f"Rechnung 17\n{words} IBAN {OWN_ACCOUNT}\n\n\n\n{words} IBAN {OTHER_ACCOUNT}"
+    assert find_iban(write_rows(both)) is None
+
+
+def test_what_is_said_of_another_account_in_the_same_line_is_said_of_that_one() -> None:
+    line = f"Bisher IBAN {OTHER_ACCOUNT} neu IBAN {OWN_ACCOUNT}"
+    assert find_iban(write_rows(f"Rechnung 17\n{line}")) == OWN_ACCOUNT.replace(" ", "")

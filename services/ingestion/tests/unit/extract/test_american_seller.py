@@ -41,6 +41,14 @@ def test_an_invoice_in_dollars_has_the_month_first_if_the_suppliers_address_is_a
     assert read_dates(*rows, f"Total   {total}")[0] == issued
 
 
+@pytest.mark.parametrize(
+    ("address", "issued"), [("12 Bay Street, Boston, MA 02110", "None"), ("4 Quay St, Plymouth PL1 2AB", "2026-04-03")]
+)
+def test_who_asks_for_pounds_writes_the_day_first_unless_the_address_is_american(address: str, issued: str) -> None:
+    rows = ["Muster Works Inc.", address, "", "Bill To", *AMERICAN_CUSTOMER, "", "Invoice 17"]
+    assert read_dates(*rows, "Invoice date   03/04/2026", "Total   £12.00")[0] == issued
+
+
 @pytest.mark.parametrize("heading", [["Bill To"], []])
 def test_an_american_customer_of_an_invoice_in_dollars_says_nothing_of_the_order_of_its_dates(
     heading: list[str],

@@ -76,6 +76,8 @@ def test_of_a_table_of_terms_the_row_without_a_discount_counts(table: tuple[str,
         ("fr", ("Échéance : 05/12/2026 - Pas d'escompte pour paiement anticipé",)),
         ("fr", ("Échéance : 05/12/2026. Escompte pour paiement anticipé : néant.",)),
         ("fr", ("Date d'échéance : 05/12/2026, pénalités de retard au taux de 12 % l'an, aucun escompte",)),
+        ("fr", ("Échéance : 05/12/2026 - point d'escompte pour paiement anticipé",)),
+        ("de", ("Fällig am 05.12.2026. Bei Zahlung innerhalb von 10 Tagen gewähren wir 2 % Skonto.",)),
         ("nl", ("Vervaldatum: 05-12-2026, geen korting bij vooruitbetaling",)),
     ],
 )
@@ -83,3 +85,8 @@ def test_a_discount_that_nobody_gets_until_then_leaves_the_day_what_it_is(
     language: str, terms: tuple[str, ...]
 ) -> None:
     assert read_due_date(language, *terms) == "2026-12-05"
+
+
+def test_a_line_on_a_discount_below_a_day_speaks_of_that_day() -> None:
+    assert read_due_date("de", "Fällig am 15.11.2026", "Skonto 2 % bis dahin abgezogen") == "None"
+    assert read_due_date("de", "Fällig am 05.12.2026", "Rabatt 2 % bereits abgezogen") == "2026-12-05"

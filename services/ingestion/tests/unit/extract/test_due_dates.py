@@ -26,6 +26,7 @@ def test_a_day_more_than_a_year_later_is_none_of_payment() -> None:
         ("Wartung vom 01.11.2026", "bis 30.11.2026, netto"),
         ("Miete vom 01.11.", "bis 30.11.2026 ohne Abzug"),
         ("Zahlungsziel: 14 Tage", "Wartung vom 01.11.2026", "bis 30.11.2026 (netto)"),
+        ("Rechnung über Wartung vom 01.11.2026", "bis 30.11.2026 (netto)"),
     ],
 )
 def test_the_end_of_a_period_in_a_line_of_its_own_is_no_due_date(position: tuple[str, ...]) -> None:
@@ -50,3 +51,14 @@ def test_the_end_of_a_period_in_a_line_of_its_own_is_no_due_date(position: tuple
 )
 def test_the_day_that_a_term_is_counted_from_is_not_its_end(language: str, line: str) -> None:
     assert read_due_date(language, line) == "None"
+
+
+def test_another_day_in_the_same_line_leaves_the_due_date_what_it_is() -> None:
+    assert read_due_date("de", "Zahlbar bis 05.12.2026, geliefert am 01.11.2026") == "2026-12-05"
+    assert read_due_date("de", "Fällig in 30 Tagen, spätestens am 05.12.2026") == "2026-12-05"
+    assert read_due_date("de", "Bei Eingang bis 15.11.2026 2 % Skonto, fällig am 05.12.2026") == "2026-12-05"
+
+
+def test_a_column_of_positions_has_no_due_date() -> None:
+    assert read_due_date("it", "Articolo  Scadenza  Quantità", "Latte  31/12/2026  2") == "None"
+    assert read_due_date("it", "Fattura  Scadenza  Rata", "17  31/12/2026  1") == "2026-12-31"

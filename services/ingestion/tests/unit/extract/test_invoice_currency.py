@@ -15,6 +15,8 @@ def test_a_rate_of_exchange_says_nothing_of_the_currency() -> None:
     rows = ["Gross total   2 540.00 EUR", "Exchange rate: 395.20 HUF", "VAT total in HUF   213 408 HUF"]
     assert currency(*rows[:1], "1 EUR = 395.20 HUF", "2 USD = 790 HUF", "HUF = forint") == "EUR"
     assert currency(*rows) == "EUR"
+    rates = [f"Exchange rate of {day} May: {day}95.20 HUF" for day in range(2, 7)]
+    assert currency("Net   100.00 EUR", "VAT   19.00 EUR", *rates) == "EUR"
 
 
 def test_a_label_names_the_currency_if_an_amount_is_in_it() -> None:

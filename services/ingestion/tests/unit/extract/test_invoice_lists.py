@@ -11,6 +11,7 @@ HEADS = "Invoice no.    Date              Amount"
     "rows",
     [
         ("HM-20390       1 October 2026    £200.00",),
+        ("9-1            1 October 2026    £200.00",),
         ("HM-20389       1 September 2026  £1,200.00", "HM-20390       1 October 2026    £1,200.00"),
     ],
 )

@@ -193,3 +193,28 @@ def test_a_date_below_a_label_is_no_number() -> None:
 def test_a_bare_label_below_a_title_numbers_the_invoice() -> None:
     assert number("Example", "Invoice", "Number: 2026-117") == "2026-117"
     assert number("Example", "Invoice", "Supplier invoice no.: 90-1", "Our invoice number: 17-3") == "17-3"
+
+
+@pytest.mark.parametrize(
+    ("title", "other"),
+    [
+        ("Rechnung 10/2026", "Nr.: 2026-4471"),
+        ("Invoice 3/12", "No.: HM-20441"),
+        ("Faktura X/2026", "Nr: FV/118/2026"),
+        ("Factuur wk45", "Nummer: 20260118"),
+        ("Fattura 10/2026", "Numero documento: 118/2026"),
+    ],
+)
+def test_what_stands_behind_the_title_is_not_the_number_where_a_bare_label_has_another(title: str, other: str) -> None:
+    assert number("Muster", title, other) is None
+    assert number("Muster", title) is not None
+    assert number("Muster", "Rechnung Nr. 4711", "Nr.: 549910") == "4711"  # the supplier's, or the customer's
+
+
+@pytest.mark.parametrize(
+    ("first", "rest"), [("INV/2026/11", "/004471"), ("RE20261103", "4471"), ("FV/118/11", "/2026")]
+)
+def test_a_number_that_goes_on_in_the_line_below_is_not_cut_there(first: str, rest: str) -> None:
+    head = f"{'Customer':20}Invoice number"
+    assert number("Invoice", head, f"{'4711-A':20}{first}", f"{'':20}{rest}") is None
+    assert number("Invoice", head, f"{'4711-A':20}{first}", "", f"{'':20}{rest}") == first

@@ -112,6 +112,11 @@ def test_of_two_days_behind_a_label_of_two_names_the_first_is_what_its_first_nam
     assert read_dates("Invoice no. 17", row, "Total   £12.00")[0] == "2026-11-03"
 
 
+def test_a_day_that_is_called_the_invoices_goes_before_a_bare_one() -> None:
+    rows = ("Date: 4 November 2026", "Invoice date: 3 November 2026")
+    assert read_dates("Invoice no. 17", *rows, "Total   £12.00")[0] == "2026-11-03"
+
+
 def test_a_tax_point_on_the_same_day_as_the_date_is_no_doubt() -> None:
     rows = ("Date: 3 November 2026", "Tax point: 3 November 2026")
     assert read_dates("Invoice no. 17", *rows, "Total   £12.00")[0] == "2026-11-03"

@@ -9,6 +9,7 @@ from invoice_rows import read_number
     [
         ("Invoice", "Deposit invoice no. 90", "Invoice no.: 17-3"),
         ("Rechnung", "Anzahlungsrechnung Nr.: 90-1", "Rechnungsnummer: 17-3"),
+        ("Invoice", "Bill number: 90-1", "Invoice number: 17-3"),
         ("Rechnung", "Eingangsrechnung Nr. 90-1", "Rechnungs-Nr. 17-3"),
         ("Facture", "Facture d'acompte n° 90-1", "Facture n° 17-3"),
         ("Factuur", "Inkoopfactuurnummer: 90-1", "Factuurnummer: 17-3"),
@@ -57,7 +58,7 @@ def test_of_two_values_behind_a_label_of_two_names_the_first_is_what_its_first_n
 @pytest.mark.parametrize("between", ["replaced by", "&", "to", ", formerly"])
 def test_of_two_numbers_of_one_form_behind_a_label_none_is_believed(between: str) -> None:
     assert read_number("Example", "Invoice", f"Invoice no.: HM-20390 {between} HM-20441") is None
-    assert read_number("Example", "Invoice", "Invoice no.: HM-20390 Order no. HM-20441") == "HM-20390"
+    assert read_number("Example", "Invoice", "Invoice no.: HM-20390 Order number HM-20441") == "HM-20390"
 
 
 def test_of_two_blocks_with_a_number_each_nothing_tells_which_is_the_invoices() -> None:

@@ -28,9 +28,11 @@ def test_a_number_is_none_where_nothing_tells_where_it_ends() -> None:
     assert read_number("Example", "Rechnung Nr. RE 2026 0441 Montage") is None
     assert read_number("Example", "Rechnung Nr. 4711 Montage") == "4711"
     assert read_number("Example", "Rechnung Nr. 4711 03.11.2026") == "4711"
+    assert read_number("Example", "Rechnung Nr. 4711 2026-11-03") == "4711"
     assert read_number("Example", "Rechnung Nr. 4711 15,00 EUR") == "4711"
+    assert read_number("Example", "Rechnung Nr. 4711 15 EUR") == "4711"
 
 
 def test_two_long_numbers_with_a_slash_between_them_may_be_two() -> None:
     assert read_number("Example", "Rechnung Nr. HM-20441 / 88213") is None
-    assert read_number("Example", "Rechnung Nr. 2026 / 10118") == "2026 / 10118"
+    assert read_number("Example", "Rechnung Nr. FT 2026 / 10118") == "FT 2026 / 10118"

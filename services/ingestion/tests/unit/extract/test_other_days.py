@@ -42,6 +42,7 @@ def test_what_else_is_due_or_ends_then_is_no_payment_of_this_invoice(language: s
         ("en", "Please pay attention: the office is closed on 24 December 2026"),
         ("en", "Please transfer your files by 20 November 2026"),
         ("fr", "Merci de confirmer votre rendez-vous avant le 20/11/2026"),
+        ("fr", "Merci de libérer les lieux avant le 20/11/2026"),
         ("it", "Le merci vanno ritirate entro il 20/11/2026"),
         ("nl", "Gelieve uw opmerkingen vóór 20-11-2026 door te geven"),
     ],

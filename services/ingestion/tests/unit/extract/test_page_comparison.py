@@ -242,3 +242,24 @@ def test_an_account_that_the_page_names_and_does_not_ask_to_pay_to_contradicts()
 def test_of_two_accounts_in_two_places_of_the_page_the_xml_may_have_the_wrong_one() -> None:
     page = "Volksbank IBAN DE02 1203 0000 0000 2020 51\n" + "\n" * 12 + PAGE
     assert list(differing(page)) == ["iban"]
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "Stornorechnung Nr. RE-1",
+        "Facture rectificative n° RE-1",
+        "Factura rectificativa nº RE-1",
+        "Cancellation invoice no. RE-1",
+        "Angebot RE-1",
+    ],
+)
+def test_a_page_that_takes_back_or_offers_what_its_xml_asks_for_is_for_a_person(title: str) -> None:
+    page = PAGE.replace("Rechnung Nr. RE-1", title)
+    assert is_another_kind("invoice", transcribe(text_page(page)))
+    assert not is_another_kind("invoice", transcribe(text_page(PAGE)))
+
+
+def test_a_page_with_a_number_of_its_own_contradicts_another_number_that_it_also_prints() -> None:
+    page = PAGE.replace("Rechnung Nr. RE-1", "Rechnung\nRechnungsnummer: 2026-4471\nAuftrag: RE-1")
+    assert differing(page)["invoice_number"] == "2026-4471"

@@ -200,7 +200,7 @@ def test_a_stamp_beside_which_a_paper_stays_what_it_is_says_nothing(text: str) -
     assert (answer["review_reason"], "page_marks" in answer["extraction"]) == (None, False)
 
 
-@pytest.mark.parametrize("line", ["VOID", "*** DRAFT ***", "STORNIERT", "NOT AN INVOICE", "INVOICE CANCELLED"])
+@pytest.mark.parametrize("line", ["VOID", "*** DRAFT ***", "STORNIERT", "NOT AN INVOICE", "INVOICE  CANCELLED"])
 def test_a_line_of_its_own_that_takes_the_paper_back_is_a_stamp(line: str) -> None:
     assert extracted(page(f"{line}\n{INVOICE}"))["review_reason"] == "stamped"
 
@@ -208,6 +208,10 @@ def test_a_line_of_its_own_that_takes_the_paper_back_is_a_stamp(line: str) -> No
 @pytest.mark.parametrize("line", ["PAID", "COPY", "Draft beer, 30 l", "Sample", "VOID  where prohibited"])
 def test_a_line_that_says_something_else_is_none(line: str) -> None:
     assert extracted(page(f"{INVOICE}\n{line}"))["review_reason"] is None
+
+
+def test_a_title_that_takes_something_back_is_judged_as_a_title() -> None:
+    assert extracted(page(f"STORNO\n{INVOICE}"))["review_reason"] == "document_type_uncertain"
 
 
 def test_a_comment_with_a_number_may_stand_in_place_of_what_the_page_says() -> None:

@@ -300,6 +300,22 @@ def test_black_glyphs_below_black_ones_are_not_seen_by_their_edges(below: str, a
     assert read_visible_text(draw_page(write)).count(below) == 0
 
 
+def test_a_line_with_a_word_that_may_have_lost_a_letter_is_no_more_than_a_proposal() -> None:
+    """So many letters lie on the last digits that nobody knows which of them are seen."""
+
+    def write(canvas: Canvas) -> None:
+        canvas.drawString(40, 740, "Number RE111-1")
+        canvas.drawString(40 + canvas.stringWidth("Number RE111-1"), 740, "1")
+        for glyph in "ABCDEFGH":
+            canvas.drawString(40 + canvas.stringWidth("Number RE111-1"), 740, glyph)
+        canvas.drawString(40, 700, "Total 12.00")
+
+    answer: Any = transcribe_document(BytesIO(draw_page(write)), {})
+    transcript = Transcript.from_json(answer)
+    assert [line.text for line in transcript.lines if line.is_visible] == ["Invoice RE-1", "Total 12.00"]
+    assert (transcript.unread, transcript.pictured_pages) == (("text_not_visible",), (0,))
+
+
 def test_a_white_account_between_glyphs_that_are_drawn_by_themselves_is_not_seen() -> None:
     shown = "fill till the bill is illicit, little Lilli"
 

@@ -59,6 +59,19 @@ def strike_in_a_form(canvas: Canvas) -> None:
     canvas.doForm("struck")
 
 
+def cross_out_in_a_form(canvas: Canvas) -> None:
+    canvas.beginForm("crossed")
+    draw_path(canvas, (0, 0), (RIGHT - LEFT, 7))
+    draw_path(canvas, (0, 7), (RIGHT - LEFT, 0))
+    canvas.endForm()
+    canvas.beginForm("outer")
+    canvas.translate(LEFT, 0)
+    canvas.doForm("crossed")
+    canvas.endForm()
+    canvas.translate(0, BASELINE)
+    canvas.doForm("outer")
+
+
 def scribble(canvas: Canvas) -> None:
     draw_path(canvas, *((LEFT + 3 * step, BASELINE + 2 + 3 * (step % 2)) for step in range(22)))
 
@@ -86,6 +99,7 @@ STRIKES: list[Callable[[Canvas], object]] = [
     strike_with_two_lines,
     strike_with_a_box,
     strike_in_a_form,
+    cross_out_in_a_form,
     scribble,
     lambda canvas: canvas.bezier(LEFT, BASELINE + 2, LEFT + 20, BASELINE + 6, LEFT + 45, BASELINE, RIGHT, BASELINE + 4),
     strike_with_dashes,
@@ -158,7 +172,8 @@ def draw_half_on_a_box(canvas: Canvas) -> None:
 
 NO_STRIKES: list[Callable[[Canvas], object]] = [
     lambda canvas: canvas.line(LEFT, BASELINE - 1, RIGHT, BASELINE - 1),  # underlined
-    lambda canvas: canvas.line(LEFT, BASELINE + 8, RIGHT, BASELINE + 8),
+    lambda canvas: canvas.line(LEFT, BASELINE + 0.3, RIGHT, BASELINE + 0.3),  # so that it touches their feet
+    lambda canvas: canvas.line(LEFT, BASELINE + 7, RIGHT, BASELINE + 7),
     lambda canvas: canvas.line(LEFT + 67, BASELINE + 3, 195, BASELINE + 3),  # between two words
     lambda canvas: canvas.line(LEFT, BASELINE + 3, LEFT + 15, BASELINE + 3),  # through two letters of twelve
     draw_behind_a_white_box,

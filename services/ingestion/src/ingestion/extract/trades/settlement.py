@@ -9,6 +9,7 @@ from ingestion.extract.trades.candidates import MAX_NUMBERS, Candidates
 from ingestion.extract.trades.cost_sums import NO_COSTS, TWO_CENTS, CostSums, explain_costs
 from ingestion.extract.trades.numbers import Number
 from ingestion.extract.trades.onward_amounts import has_costs_behind, may_go_on
+from ingestion.extract.trades.rival_amounts import goes_on_below, is_paid_otherwise
 from ingestion.extract.trades.rows import explain_by_row
 
 _EXACT = Decimal("0.01")  # `959.31375` is the amount before it was rounded, and none of its own
@@ -78,7 +79,7 @@ def find_settlement(
             has_costs=not is_same,
         )
     if not named and not _has_costs(candidates) and not candidates.exchange_rates:
-        is_alone = not _has_amount_near(candidates, gross)
+        is_alone = not _has_amount_near(candidates, gross) and not is_paid_otherwise(candidates, gross, currency)
         return Settlement(None, gross, gross, *NO_COSTS, is_proven=is_alone, is_converted=False)
     return None
 
@@ -144,9 +145,14 @@ def _doubt_onward(found: Settlement, candidates: Candidates) -> Settlement:
 
 
 def _doubt_what_is_left_out(found: Settlement, candidates: Candidates, direction: Direction | None) -> Settlement:
-    """Where a tax of a sale stands below what was settled, and what it leaves of that too: it was not yet paid so. And
-    where the fees are a large part of the amount: what had once been paid for it is called a cost as well."""
-    if found.amount is None or not found.is_proven or found.is_converted:
+    """Where a tax of a sale stands below what was settled, and what it leaves of that too, or any number with what it
+    makes of it: it was not yet paid so. And where the fees are a large part of the amount: what had once been paid for
+    it is called a cost as well."""
+    if found.amount is None or not found.is_proven:
+        return found
+    if goes_on_below(candidates, found.amount, found.value, found.gross):
+        return replace(found, is_proven=False)
+    if found.is_converted:
         return found
     line = found.amount.line
     below = {number.value for number in candidates.others[:MAX_NUMBERS] if number.line > line and number.is_money}
