@@ -18,7 +18,11 @@ from ingestion.extract.customer_cells import (
     names_customer,
     parse_customer,
 )
-from ingestion.extract.other_companies import has_companies_beside, has_other_owner
+from ingestion.extract.other_companies import (
+    has_companies_beside,
+    has_other_owner,
+    is_addressed_below_another,
+)
 from ingestion.extract.page_blocks import find_cell, list_block
 from ingestion.extract.sender_line import (
     HOUSE,
@@ -112,6 +116,7 @@ def find_supplier(page: Sequence[TextLine]) -> Supplier | None:
         or has_companies_beside(page, supplier.name)
         or has_other_owner(page, supplier.name)
         or may_go_on_below(page, supplier.name)
+        or is_addressed_below_another(page, supplier.name)
     )
     return replace(supplier, is_certain=False) if is_doubtful else supplier
 
