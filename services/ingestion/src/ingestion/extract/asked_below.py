@@ -14,7 +14,6 @@ from ingestion.extract.labelled_amounts import list_row_amounts
 from ingestion.extract.page_head import limit_to_head
 from ingestion.extract.part_payments import is_final_invoice, is_part_row
 from ingestion.extract.payment_evidence import IssueDay, has_heading_of_done, is_planned, was_done
-from ingestion.extract.sum_rows import CENT
 from ingestion.extract.unconfirmed_total import has_usual_rate
 
 _MAX_TOTALS = 4  # rows that print the same total
@@ -62,12 +61,16 @@ def find_asked_below(
 ) -> AskedBelow | None:
     """None where nothing is asked but the total; `parts` are its net and its tax."""
     for start in _list_starts(page, total):
-        rows = list(islice(_list_rows(page, start), _MAX_ROWS))
+        below = (row for row in _list_rows(page, start) if abs(row.amount) != total)
+        rows = list(islice(below, _MAX_ROWS))
         for end, asked in enumerate(rows):
             for first in range(end - 1, -1, -1):
                 changes = rows[first:end]
-                if _changes_to(total, changes, asked.amount) and _is_asked(page, total, parts, changes, asked, issued):
-                    return AskedBelow(asked.amount, _is_called_due(page, changes, asked))
+                if not _changes_to(total, changes, asked.amount):
+                    continue
+                taken, left = _put_rest_last(changes, asked)
+                if _is_asked(page, total, parts, taken, left, issued):
+                    return AskedBelow(left.amount, _is_called_due(page, taken, left))
     return None
 
 
@@ -93,7 +96,15 @@ def _list_rows(page: Sequence[TextLine], start: int) -> Iterator[_Row]:
 def _changes_to(total: Decimal, changes: Sequence[_Row], asked: Decimal) -> bool:
     amount = sum((abs(change.amount) for change in changes), Decimal(0))
     is_added = all(change.amount > 0 for change in changes)
-    return asked > 0 and (abs(total - amount - asked) <= CENT or (is_added and abs(total + amount - asked) <= CENT))
+    return asked > 0 and (total - amount == asked or (is_added and total + amount == asked))
+
+
+def _put_rest_last(changes: Sequence[_Row], asked: _Row) -> tuple[Sequence[_Row], _Row]:
+    """`Residual  1,453.76` may stand above the payment of 623.00 that it is left by."""
+    is_above = len(changes) == 1 and labels.AMOUNT_DUE.search(changes[0].text) is not None
+    if is_above and changes[0].index != asked.index and labels.AMOUNT_DUE.search(asked.text) is None:
+        return (asked,), changes[0]
+    return changes, asked
 
 
 def _is_asked(

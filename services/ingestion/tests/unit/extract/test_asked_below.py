@@ -37,6 +37,15 @@ def test_what_is_left_below_a_total_is_due_if_it_is_called_so() -> None:
     assert (found.gross, found.due) == (Decimal("1190.00"), Decimal("1090.00"))
 
 
+def test_what_is_left_may_stand_above_what_it_is_left_by() -> None:
+    found = read(TOTALS + "Restbetrag   567,00\nSEPA-Überweisung 17.10.2026   623,00")
+    assert (found.gross, found.due) == (Decimal("1190.00"), Decimal("567.00"))
+
+
+def test_a_total_stays_one_above_a_row_of_the_whole_and_a_cent() -> None:
+    assert read(TOTALS + "Leistung   1.190,00\nDatenverkehr   0,01").gross == Decimal("1190.00")
+
+
 def test_a_total_that_is_called_due_is_not_where_less_is_asked_below_it() -> None:
     found = read(
         "Total amount due   1,000.00\nGoodwill reduction   100.00\nAmount charged   900.00\nNot VAT registered."

@@ -32,7 +32,7 @@ _NOT_IN_IT = re.compile(
 )
 # `Imposto do selo s/ comissão`: what the tax is on.
 _ON = re.compile(
-    r"[\s(]*(?:on|of|auf|von|vom|der|des|sur|su[il]?|sull[ae']|sobre|s/|over|op|van|de|das?|dos?|af|av|p[åa]|od|z)\b",
+    r"[\s(]*(?:s/|(?:on|of|auf|von|vom|der|des|sur|su[il]?|sull[ae']|sobre|over|op|van|de|das?|dos?|af|av|p[åa]|od|z)\b)",
     re.IGNORECASE,
 )
 _BY_STATE = re.compile(

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from decimal import Decimal
 from random import Random
@@ -11,8 +11,11 @@ import pytest
 from note_texts import read
 
 from ingestion.domain.trade_routing import find_trade_review_reason
-from ingestion.domain.transcript import TextCell, TextLine
+from ingestion.domain.transcript import TextCell, TextLine, Transcript
+from ingestion.extract.trades.columns import find_columns
+from ingestion.extract.trades.lines import read_lines
 from ingestion.extract.trades.note import NoteReading, read_note
+from ingestion.extract.trades.unread_rows import list_unread_rows
 
 _CENT = Decimal("0.01")
 _SECURITIES = (
@@ -213,6 +216,15 @@ def test_a_row_with_a_day_a_side_and_an_amount_that_is_no_trade_keeps_the_docume
     reading = read(ACTIVITY.format(row=row))
     assert not is_certain(reading) or len(reading.trades) == 2
     assert is_certain(read(ACTIVITY.format(row="Page 1 of 1")))
+
+
+def test_a_row_is_read_only_by_a_trade_with_its_numbers() -> None:
+    page = Transcript.from_rows(ACTIVITY.format(row="").strip().splitlines()).lines
+    lines, _ = read_lines(page, day_first=False)
+    (found,) = read_note(page).trades
+    for trade, unread in ((found.trade, 0), (replace(found.trade, quantity=Decimal(7), gross_amount=Decimal(9)), 1)):
+        other = replace(trade, settled_amount=trade.gross_amount)
+        assert len(list_unread_rows(lines, find_columns(lines), [other], is_statement=True)) == unread
 
 
 SOLD_LOTS = """
