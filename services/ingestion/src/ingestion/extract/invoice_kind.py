@@ -5,7 +5,7 @@ beside another title nobody can tell.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 
@@ -31,38 +31,72 @@ class _Title(Enum):
 _TYPE_OF = {_Title.CREDIT: CREDIT_NOTE, _Title.CORRECTION: CORRECTED_INVOICE}
 
 
+@dataclass(frozen=True, slots=True)
+class _PrintedTitle:
+    title: _Title
+    text: str
+    height: float
+
+    @property
+    def is_bare(self) -> bool:
+        return self.title is _Title.PLAIN and labels.BARE_DOCUMENT.match(self.text) is not None
+
+
 def determine_invoice_kind(page: Sequence[TextLine], invoice: Invoice) -> InvoiceKind:
-    head = [cell.text for line in limit_to_head(page) for cell in line.cells]
-    titles = [(title, text) for text in head if (title := _read_title(text)) is not None]
+    lines = limit_to_head(page)
     is_negative = invoice.total_gross is not None and invoice.total_gross < 0
-    bare = (title is _Title.PLAIN and labels.BARE_DOCUMENT.match(text) is not None for title, text in titles)
-    plain = next((number for number, is_bare in enumerate(bare) if is_bare), None)
-    is_undone = any(title is _Title.REVERSAL for title, _ in titles)
-    others = [(number, _TYPE_OF[title]) for number, (title, _) in enumerate(titles) if title in _TYPE_OF]
     by_amount = invoice.determine_document_type() if invoice.total_gross is not None else INVOICE
+    if any(map(_names_both_in_line, lines)):
+        return InvoiceKind(by_amount, is_certain=is_negative)
+    titles = list(_list_titles(lines))
+    plain = next((number for number, title in enumerate(titles) if title.is_bare), None)
+    others = [(number, title) for number, title in enumerate(titles) if title.title in _TYPE_OF]
+    is_undone = any(title.title is _Title.REVERSAL for title in titles)
+    head = [cell.text for line in lines for cell in line.cells]
     if plain is None:
-        found = next((kind for _, kind in others), None) or (None if is_undone else _find_in_words(head))
-    else:
-        found = next((kind for number, kind in others if number < plain), None)
-        if found is None and others:
-            return InvoiceKind(by_amount, is_certain=is_negative)
-    if found is not None:
-        return InvoiceKind(found)
-    # Where no title stands alone, any cell may be it.
-    is_undone |= plain is None and any(map(_may_give_back, head))
+        if others:
+            return InvoiceKind(_TYPE_OF[others[0][1].title])
+        # Where no title stands alone, any cell may be it.
+        is_undone |= _tells_of_another(head) or any(map(_may_give_back, head))
+    elif others:
+        first, other = others[0]
+        # The number of a credit note that was sent before stands over the title too, and is no title as large as it.
+        if first < plain and other.height >= titles[plain].height * _AS_LARGE:
+            return InvoiceKind(_TYPE_OF[other.title])
+        is_undone = True
     return InvoiceKind(by_amount, is_certain=is_negative or not is_undone)
 
 
-def _find_in_words(head: Sequence[str]) -> str | None:
-    """Where no title stands alone: of which kind what a line begins with is, or any line tells of."""
+def _list_titles(lines: Iterable[TextLine]) -> Iterator[_PrintedTitle]:
+    for line in lines:
+        for cell in line.cells:
+            if (title := _read_title(cell.text)) is not None:
+                yield _PrintedTitle(title, cell.text, line.height)
+
+
+# The box in front of what a form may be, ticked or not.
+_BOX = re.compile(r"[\[(]\s?[xX✓✔✗✘]?\s?[\])]|[☐☑☒▢□■✓✔✗✘]")
+
+
+def _names_both_in_line(line: TextLine) -> bool:
+    """Whether a line has boxes for what a paper may be, or titles of two kinds: nobody can tell which of them it is."""
+    if _BOX.search(line.text) and any(word.search(line.text) for _, word in _WORDS[:2]):
+        return True
+    titles = {title.title for title in _list_titles([line])}
+    return _Title.PLAIN in titles and not titles.isdisjoint(_TYPE_OF)
+
+
+def _tells_of_another(head: Sequence[str]) -> bool:
+    """Where no title stands alone: whether a line begins with a credit note, or any tells of what is corrected. It may
+    be what was deducted from an invoice as well."""
     if any(map(title_words.CORRECTION_WORD.search, head)):
-        return CORRECTED_INVOICE
-    is_credit = any(
+        return True
+    return any(
         labels.HEADLINE.match(text) and title_words.CREDIT_WORD.search(text) and not _names_both(text) for text in head
     )
-    return CREDIT_NOTE if is_credit else None
 
 
+_AS_LARGE = 0.95  # times the height of another line
 _MAX_TITLE = 90  # letters
 _WORDS_OF_TITLE = 5
 # The first that a title has says what it is: `Gutschrift zur Rechnung 4711`.

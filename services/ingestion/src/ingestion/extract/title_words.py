@@ -13,13 +13,13 @@ INVOICE_WORD = match_any(
     rf"\b{DOCUMENT}\b", r"\bcommercial\s+invoice\b", r"\bproforma\b", r"\brachunek\b", _INVOICE_IN_OTHER_LANGUAGES
 )
 CREDIT_WORD = match_any(
-    r"\bcredit\s*(?:note|memo)\b",
+    r"\bcredit[\s-]*(?:note|memo)\b",
     r"\b(?:rechnungs)?gutschrift\b|\bfactura\s+de\s+abono\b|\bnota\s+di\s+accredito\b",
     r"\bavoir\b",
-    r"\bcreditnota\b",
+    r"\b(?:credit|krediet)[\s-]?nota\b",
     r"\bcreditfactuur\b",
     r"\bnote\s+de\s+crédit\b",
-    r"\bnota\s+d[ei]\s+cr[ée]dito\b|\bkreditnota\b|\bkreditfaktura\b|\bdobropis\b",
+    r"\bnota\s+d[ei]\s+cr[ée]dito\b|\bkredit[\s-]?nota\b|\bkreditfaktura\b|\bdobropis\b",
 )
 # Something is undone: what was invoiced, or what was given back.
 REVERSAL_WORD = match_any(

@@ -1,5 +1,7 @@
 """Whether money is asked for or given back."""
 
+from dataclasses import replace
+
 import pytest
 
 from ingestion.domain.invoice import CORRECTED_INVOICE, CREDIT_NOTE, INVOICE
@@ -45,6 +47,10 @@ def test_a_sentence_on_what_is_given_back_makes_no_credit_note(title: str, sente
         "Nota di accredito n. 118",
         "Creditfactuur",
         "Kreditfaktura",
+        "CREDIT-NOTE",
+        "Kredit nota",
+        "Credit nota",
+        "Kredietnota",
     ],
 )
 def test_a_credit_note_is_one_by_its_title_also_beside_the_number_of_its_invoice(title: str) -> None:
@@ -134,3 +140,53 @@ def test_a_title_with_a_word_for_what_is_given_back_is_no_invoices_for_certain(t
 def test_a_word_for_a_lender_or_a_card_gives_nothing_back(line: str) -> None:
     for title in ("Rechnung", "Rechnung Nr. 118", "Kreditkartenrechnung"):
         assert kind("Example", title, line, "Rechnungsnummer: 118", "Total  10.00 EUR") == InvoiceKind(INVOICE)
+
+
+@pytest.mark.parametrize(
+    ("line", "title"),
+    [
+        ("Credit note: CN-22", "Invoice"),
+        ("Gutschrift Nr. GS-22 vom 01.10.2026", "Rechnung"),
+        ("Avoir : 0,00 €", "Facture"),
+        ("Nota di credito n. 22/2026", "Fattura"),
+        ("Korygująca: -", "Faktura"),
+    ],
+)
+def test_a_credit_note_over_a_title_is_the_paper_only_if_it_is_as_large_as_the_title(line: str, title: str) -> None:
+    transcript = Transcript.from_rows(["Example", line, title, "Total  10.00 EUR"])
+    company, small, large, total = transcript.lines
+    smaller = replace(transcript, lines=(company, small, replace(large, height=1.3 * large.height), total))
+    assert read_invoice(smaller).kind == InvoiceKind(INVOICE, is_certain=False)
+    larger = replace(transcript, lines=(company, replace(small, height=1.3 * small.height), large, total))
+    assert read_invoice(larger).kind.is_certain
+    assert read_invoice(larger).kind.document_type != INVOICE
+
+
+@pytest.mark.parametrize(
+    "boxes",
+    [
+        "[ ] Credit note  [x] Invoice",
+        "[x] Credit note  [ ] Invoice",
+        "[ ] Invoice [x] Credit note",
+        "☐ Gutschrift  ☒ Rechnung",
+        "☐ Factura  ☒ Factura rectificativa",
+        "☒ Avoir",
+        "Credit note  Invoice",
+    ],
+)
+def test_boxes_for_what_a_form_may_be_are_for_a_person(boxes: str) -> None:
+    assert kind("Example", boxes, "Total  10.00 EUR") == InvoiceKind(INVOICE, is_certain=False)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Credit note CN-22 has been deducted.",
+        "Avoir AV-22 déduit.",
+        "Nota di credito 22 detratta",
+        "Faktura korygująca FK/22 rozliczona.",
+        "Factura rectificativa 22 descontada",
+    ],
+)
+def test_without_a_title_a_sentence_on_a_credit_note_is_for_a_person(sentence: str) -> None:
+    assert kind("Example", sentence, "Total  10.00 EUR") == InvoiceKind(INVOICE, is_certain=False)
