@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
+from statistics import median
 
 from ingestion.domain.invoice import CORRECTED_INVOICE, CREDIT_NOTE, INVOICE, Invoice
 from ingestion.domain.transcript import TextLine
@@ -58,12 +59,15 @@ def determine_invoice_kind(page: Sequence[TextLine], invoice: Invoice) -> Invoic
             return InvoiceKind(_TYPE_OF[others[0][1].title])
         # Where no title stands alone, any cell may be it.
         is_undone |= _tells_of_another(head) or any(map(_may_give_back, head))
+        is_undone |= any(map(_tells_of_state, head)) or _has_unknown_title(page, lines, invoice.supplier_name)
     elif others:
         first, other = others[0]
         # The number of a credit note that was sent before stands over the title too, and is no title as large as it.
         if first < plain and other.height >= titles[plain].height * _AS_LARGE:
             return InvoiceKind(_TYPE_OF[other.title])
         is_undone = True
+    is_undone |= any(_tells_of_state(title.text) for title in titles if title.is_bare)
+    is_undone |= any(title_words.NO_DEMAND.search(line.text) for line in page)
     return InvoiceKind(by_amount, is_certain=is_negative or not is_undone)
 
 
@@ -97,6 +101,36 @@ def _tells_of_another(head: Sequence[str]) -> bool:
 
 
 _AS_LARGE = 0.95  # times the height of another line
+_HEADLINE_HEIGHT = 1.2  # times that of the usual line
+_LETTERS_OF_WORD = re.compile(r"[^\W\d_]{2,}")
+
+
+def _tells_of_state(text: str) -> bool:
+    """Whether a title says that the invoice is none yet or none any more, was paid, or was asked for before."""
+    is_title = len(text) <= _MAX_TITLE and len(text.split()) <= _WORDS_OF_STATE and ":" not in text
+    return is_title and title_words.STATE_OF_INVOICE.search(text) is not None and not values.is_money(text)
+
+
+_WORDS_OF_STATE = 10
+
+
+def _has_unknown_title(page: Sequence[TextLine], head: Sequence[TextLine], supplier: str | None) -> bool:
+    """Whether a line is drawn as a title, none names an invoice, and it is nobody's name: `Vergütung`, `CN`."""
+    usual = median(line.height for line in page) if page else 0.0
+    large = [line for line in head if line.height >= usual * _HEADLINE_HEIGHT]
+    if any(title_words.ASKING_TITLE.search(line.text) for line in large):
+        return False
+    return any(len(line.cells) == 1 and _is_unknown_title(line.text, supplier or "") for line in large)
+
+
+def _is_unknown_title(text: str, supplier: str) -> bool:
+    words = {word.casefold() for word in _LETTERS_OF_WORD.findall(text)}
+    if not words or len(text.split()) > _WORDS_OF_TITLE or values.is_money(text) or labels.COMPANY.search(text):
+        return False
+    name = supplier.casefold()
+    return not (any(word in name for word in words) or words <= set(values.MONTH_NAMES))
+
+
 _MAX_TITLE = 90  # letters
 _WORDS_OF_TITLE = 5
 # The first that a title has says what it is: `Gutschrift zur Rechnung 4711`.

@@ -190,3 +190,97 @@ def test_boxes_for_what_a_form_may_be_are_for_a_person(boxes: str) -> None:
 )
 def test_without_a_title_a_sentence_on_a_credit_note_is_for_a_person(sentence: str) -> None:
     assert kind("Example", sentence, "Total  10.00 EUR") == InvoiceKind(INVOICE, is_certain=False)
+
+
+def kind_by_headline(headline: str, *rows: str) -> InvoiceKind:
+    """Of a page whose second line is drawn larger than the others."""
+    transcript = Transcript.from_rows(
+        ["Example Ltd", headline, "Invoice no.: 118", *rows, "Net  8.00", "Total  10.00 EUR"]
+    )
+    first, second, *others = transcript.lines
+    return read_invoice(replace(transcript, lines=(first, replace(second, height=1.4 * second.height), *others))).kind
+
+
+@pytest.mark.parametrize(
+    "headline", ["Vergütung", "RFA 2026", "Premio fine anno", "Bonus roczny", "CN", "Recibo de abono", "Order summary"]
+)
+def test_a_headline_without_a_word_for_what_asks_for_money_is_for_a_person(headline: str) -> None:
+    assert not kind_by_headline(headline).is_certain
+
+
+@pytest.mark.parametrize(
+    "headline",
+    [
+        "Honorarnote",
+        "Fee note",
+        "Rechnung Oktober",
+        "Tax invoice / Receipt",
+        "Nota",
+        "Räkning",
+        "October 2026",
+        "Example",
+        "Sommerfeld Verlag GmbH",
+        "120.00 EUR",
+        "Rechnung Projekt Alpha",
+        "Muster GmbH",
+    ],
+)
+def test_what_asks_for_money_a_name_a_month_and_an_amount_are_no_unknown_headline(headline: str) -> None:
+    assert kind_by_headline(headline) == InvoiceKind(INVOICE)
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "Draft invoice",
+        "Rechnungsentwurf",
+        "Musterrechnung",
+        "Rechnung (Muster)",
+        "Projet de facture",
+        "Facture annulée",
+        "Faktura (kladde)",
+        "Overdue invoice",
+        "Offene Rechnung",
+        "Fattura scaduta",
+        "Neuhrazená faktura",
+        "Payment receipt",
+        "Receipt for payment",
+        "Second copy invoice - already paid",
+        "Minusrechnung",
+        "Retourfactuur",
+        "Returfaktura",
+        "Invoice type: Credit",
+        "Customer credit",
+    ],
+)
+def test_a_title_of_an_invoice_that_is_none_yet_or_was_asked_for_before_is_for_a_person(title: str) -> None:
+    assert kind("Example", title, "Total  10.00 EUR") == InvoiceKind(INVOICE, is_certain=False)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "DRAFT - not for payment",
+        "This is not a VAT invoice. A VAT invoice follows.",
+        "We credit your account as follows for returned goods:",
+        "Dies ist keine Rechnung",
+        "Wir schreiben Ihnen für die Retoure gut:",
+        "Der Betrag wird Ihrem Konto gutgeschrieben.",
+        "Nous portons à votre crédit :",
+        "Tipo documento: TD04 nota di credito",
+    ],
+)
+def test_a_sentence_by_which_a_paper_asks_for_nothing_is_for_a_person(sentence: str) -> None:
+    assert not kind("Example", "Invoice", sentence, "Total  10.00 EUR").is_certain
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Sie erhalten künftig keine Rechnung per Post",
+        "Deposits will be refunded on return",
+        "No payment is required, we collect it",
+    ],
+)
+def test_what_an_ordinary_invoice_says_beside_it_leaves_it_one(sentence: str) -> None:
+    assert kind("Example", "Invoice", sentence, "Total  10.00 EUR") == InvoiceKind(INVOICE)
