@@ -77,7 +77,7 @@ STATE_OF_INVOICE = match_any(
 )
 # That a paper is no invoice, or gives back what it names: in a sentence anywhere.
 NO_DEMAND = match_any(
-    r"\bnot\s+an?\s+(?:(?:vat|tax)\s+)?invoice\b|\bnot\s+for\s+payment\b|\bwe\s+(?:have\s+)?credit(?:ed)?\s+your\s+account\b|\bthis\s+amount\s+will\s+be\s+(?:refunded|credited)\b",
+    r"\bnot\s+an\s+invoice\b|\bnot\s+a\s+(?:vat|tax)\s+invoice\b.{0,60}\bfollow|\bnot\s+for\s+payment\b|\bwe\s+(?:have\s+)?credit(?:ed)?\s+your\s+account\b|\bthis\s+amount\s+will\s+be\s+(?:refunded|credited)\b",
     r"(?:\bist\s+|\bstellt\s+|[(–—-]\s?|^\W{0,9})keine\s+(?:rechnung|zahlungsaufforderung)\b(?!\s+(?:per|mehr|in|auf)\b)",
     r"\bschreiben\s+(?:wir\s+)?ihnen\b.{0,60}\bgut\b|\bihrem\s+konto\s+gutgeschrieben\b|\bwir\s+überweisen\s+ihnen\b|\bportons\s+à\s+votre\s+crédit\b|\bcréditons\s+votre\s+compte\b",
     r"\bdocument\s+provisoire\b|\bdocumento\s+(?:sin\s+validez|provisional)\b|\ble\s+abonamos\b|\btipo\s+documento\W{1,3}td04\b",
