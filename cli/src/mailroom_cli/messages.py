@@ -1,7 +1,6 @@
 """`mailroom messages`: what became of mails, and why one was not filed, through sync-engine's API."""
 
 from collections.abc import Iterator
-from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -14,23 +13,8 @@ from mailroom_cli.terminal import print_line
 app = typer.Typer(name="messages", no_args_is_help=True, help="What became of mails, and why they were not filed.")
 
 _PAGE_ITEMS = "200"
-
-
-class Outcome(StrEnum):
-    """As sync-engine's API has them."""
-
-    WAITING = "waiting"
-    FILED = "filed"
-    DUPLICATE = "duplicate"
-    NEEDS_REVIEW = "needs_review"
-    FAILED = "failed"
-    NOT_FILED = "not_filed"
-    PARKED = "parked"
-    OBSERVED = "observed"
-    REMOVED = "removed"
-
-
-_UNFILED = (Outcome.NOT_FILED, Outcome.NEEDS_REVIEW, Outcome.FAILED, Outcome.PARKED)
+_UNFILED = ("not_filed", "needs_review", "failed", "parked")
+OUTCOMES = (*_UNFILED, "filed", "duplicate", "waiting", "observed", "removed")  # of the API
 
 _LIST_EXAMPLES = """Examples:
 
@@ -46,13 +30,15 @@ _LIST_EXAMPLES = """Examples:
 def list_messages(
     source: OnlySource = None,
     outcome: Annotated[
-        Outcome | None, typer.Option(help="Only this one; otherwise not_filed, needs_review, failed and parked.")
+        str | None, typer.Option(help="Only this one, as filed; otherwise not_filed, needs_review, failed and parked.")
     ] = None,
     reason: Annotated[str | None, typer.Option(help="Only those that have this reason, as too_large.")] = None,
     newest: Annotated[int, typer.Option(min=1, max=100_000, help="How many mails to look through.")] = 1000,
     as_json: AsJSON = False,
 ) -> None:
     """Show which of the newest mails were not filed, and why, newest first."""
+    if outcome is not None and outcome not in OUTCOMES:
+        raise typer.BadParameter(f"{outcome} is none of {', '.join(OUTCOMES)}", param_hint="--outcome")
     outcomes = _UNFILED if outcome is None else (outcome,)
     with open_site_api() as api:
         query = {} if source is None else {"doc_source_id": str(find_source(api, source)["id"])}

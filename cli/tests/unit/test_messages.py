@@ -78,8 +78,10 @@ def test_what_was_not_filed_is_shown_unless_another_outcome_is_asked_for(
     assert list_messages(*arguments) == shown
 
 
-def test_every_outcome_of_the_api_can_be_asked_for() -> None:
-    assert {outcome.value for outcome in messages.Outcome} == {outcome.value for outcome in MessageOutcome}
+def test_every_outcome_of_the_api_can_be_asked_for_and_no_other(calls: list[tuple[str, dict[str, str]]]) -> None:
+    assert set(messages.OUTCOMES) == {outcome.value for outcome in MessageOutcome}
+    refused = CliRunner().invoke(app, ["messages", "list", "--outcome", "notfiled"])
+    assert (refused.exit_code, calls) == (2, [])
 
 
 def test_no_page_is_asked_for_that_is_not_looked_at(calls: list[tuple[str, dict[str, str]]]) -> None:
