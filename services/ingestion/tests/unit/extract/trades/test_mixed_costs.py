@@ -60,6 +60,7 @@ def test_a_tax_that_may_be_within_the_costs_leaves_both_open(note: str, costs: s
         (ENGLISH, "Commission: €7.69\nTax on commission: €0.31", ("7.69", "0.31")),
         (ENGLISH, "Commission: €5.00\nStamp duty: €3.00\nTotal charges and taxes: €8.00", ("5.00", "3.00")),
         (ENGLISH, "Commission (incl. VAT): €8.00", ("8.00", "0.00")),
+        (ENGLISH, "Brokerage & GST: €8.00", ("8.00", "0.00")),
         (ENGLISH, "Commission (excl. stamp duty): €8.00", ("8.00", "0.00")),
         (GERMAN, "Orderprovision inkl. 19 % USt 8,00 EUR\nenthaltene USt 1,28 EUR", ("8.00", "0.00")),
         (GERMAN, "Fremde Spesen und Börsenabgaben 8,00 EUR", ("8.00", "0.00")),
