@@ -286,3 +286,37 @@ def test_a_row_with_another_word_for_its_side_is_not_lost_among_rows_like_it(row
 def test_a_row_by_a_symbol_with_another_word_for_its_side_is_not_lost() -> None:
     reading = read(ACTIVITY.format(row="11/10/2026  Assigned  NVDA  NVIDIA  -5  $230.00  $1,149.35"))
     assert not is_certain(reading)
+
+
+LISTED = """
+Transaction statement
+Trade date  Side  Security  ISIN  Quantity  Price (GBP)  Amount (GBP)
+03/11/2026  Buy  Vodafone Group  GB00BH4HKS39  1,000  0.7200  720.00
+{row}
+12/11/2026  Sell  BP PLC  GB0007980591  200  4.1000  820.00
+"""
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "5 Nov  Buy  Vodafone Group  GB00BH4HKS39  500  0.7300  365.00",
+        "same day  Vodafone Group  GB00BH4HKS39  500  0.7300  365.00",
+        "5th  Buy  Vodafone Group  500  0.7300  365.00",
+        '"  "  "  "  500  0.7300  365.00',
+    ],
+)
+def test_a_row_is_not_lost_whatever_stands_where_the_others_have_their_day(row: str) -> None:
+    assert read(LISTED.format(row=row)).doubts == ("trades",)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "Total  1,000  0.7200  720.00",
+        "05/11/2026  Buy  Tesco PLC\n  GB00BLGZ9862  500  4.5000  2,250.00",
+    ],
+    ids=["a total", "the rest of a row"],
+)
+def test_a_total_and_the_second_line_of_a_row_are_no_rows_that_were_lost(row: str) -> None:
+    assert read(LISTED.format(row=row)).doubts == ()
