@@ -44,7 +44,7 @@ GIVEN_BACK = match_any(
     r"\brefund|\breversal|\breversed|\bcancell?(?:ed|ation)\b|\badjustment\s+(?:note|invoice)|\bcorrect(?:ed|ion|ing|ive)\b",
     r"\bavoir\b|\bannulation|\bremboursement|rectificat|\babono\b|\bdevoluci[óo]n|\banulaci[óo]n",
     r"\baccredito\b|\bnota\s+(?:di\s+|de\s+)?cr[ée]dito|\bin\s+diminuzione|\bannullament|\brimborso",
-    r"\btegoed|correctie|\bannuler|\banulaç[ãa]o|\bdevolução|\bestorno|korekt|koryguj|\banulowan|\bopravn|\bdobropis|\bmakuler|\bannuller",
+    r"\btegoed|correctie|\bannuler|\banulaç[ãa]o|\bdevolução|korekt|koryguj|\banulowan|\bopravn|\bdobropis|\bmakuler|\bannuller",
 )
 # What asks for money, as a headline.
 ASKING_TITLE = match_any(
