@@ -17,6 +17,7 @@ HEADS = "Invoice no.    Date              Amount"
 )
 def test_earlier_invoices_in_a_table_are_not_this_one(rows: tuple[str, ...]) -> None:
     assert read_number("Invoice", "Our ref: HM-20441", *TOTALS, "", HEADS, *rows) is None
+    assert read_number("Invoice", "Our ref: HM-20441", HEADS, *rows, "", *TOTALS) is None
     assert read_number("Invoice", "Invoice no.: HM-20441", *TOTALS, "", HEADS, *rows) == "HM-20441"
 
 
