@@ -18,6 +18,7 @@ from ingestion.extract.trades.row_side import SidePlace, find_row_side, is_side_
 _MAX_CELL = 60  # letters
 _MAX_CELLS_OF_FIELD = 3
 _BOTH = 2
+_MIN_WORDS_OF_NAME = 3
 _FIELD = re.compile(r"^([^\t:]{1,40})(?:\t|:\s*)(.*)$")
 _CODE = re.compile(r"\W{0,3}([A-Z])\W{0,3}")
 _CODES = {
@@ -107,12 +108,15 @@ def _says_side(text: str, line: ReadLine, name: str | None) -> bool:
         return True
     if any(place.label is Label.DIRECTION for place in line.labels):
         return True
-    if (field := _FIELD.match(text)) is None:
+    if (field := _FIELD.match(text)) is None or not field[2].strip():
         return True
+    anchor = labels.ANCHOR.match(text)
+    if anchor is not None and anchor.end() > field.start(2) and "\t" not in text:
+        return True  # `Abrechnung: Kauf von Wertpapieren`
     if any(map(is_side_alone, field[2].split("\t"))) or line.dates:
         return True
     # `Kauf  10 Stück` says what was done, `Rücknahme  jederzeit` what may be.
-    is_alone = is_side_alone(field[1])
-    if is_alone or labels.ANCHOR.match(field[1]) is not None:
-        return re.search(r"\d", field[2]) is not None or (is_alone and bool(name) and str(name) in line.text)
-    return False
+    if is_side_alone(field[1]):
+        is_named = (bool(name) and str(name) in line.text) or len(field[2].split()) >= _MIN_WORDS_OF_NAME
+        return is_named or re.search(r"\d", field[2]) is not None
+    return anchor is not None and re.search(r"\d", field[2]) is not None
