@@ -252,5 +252,5 @@ def add_pictures(mails: Mails) -> None:
         "a file of no bytes beside a PDF",
         "Facture FA-2026-0117",
         with_text(file_part(b"", _PDF, named("vide.pdf")), file_part(documents.french, _PDF, named("facture.pdf"))),
-        [expect_skipped("vide.pdf", "empty", "empty"), mails.expect_stored("facture.pdf", documents.french)],
+        [expect_skipped("vide.pdf", "damaged", "empty"), mails.expect_stored("facture.pdf", documents.french)],
     )

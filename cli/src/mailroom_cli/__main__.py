@@ -10,6 +10,7 @@ from mailroom_cli import (
     dlq,
     doctor,
     documents,
+    messages,
     migrations,
     orders,
     parked,
@@ -47,6 +48,7 @@ app.add_typer(sources.app)
 app.add_typer(subscriptions.app)
 app.add_typer(topics.app)
 app.add_typer(replay.app)
+app.add_typer(messages.app)
 app.add_typer(parked.app)
 app.add_typer(documents.app)
 app.add_typer(trades.app)

@@ -47,6 +47,10 @@ def _steps(outcome: str) -> str:
     return f"mailroom_subscription_manager_steps_total{{{labels}}}"
 
 
+def _not_taken(reason: str) -> str:
+    return f'mailroom_sync_parts_not_taken_total{{namespace="mail", pod="a", reason="{reason}"}}'
+
+
 def _finished(status: str) -> str:
     return f'mailroom_ingestion_documents_finished_total{{namespace="mail", status="{status}", reason=""}}'
 
@@ -250,6 +254,11 @@ CASES: dict[str, AlertCase] = {
         fires={'mailroom_sync_engine_messages_overdue{namespace="mail", pod="a"}': "3x180"},
         stays_quiet={'mailroom_sync_engine_messages_overdue{namespace="mail", pod="a"}': "3x90 0x90"},
         at="150m",
+    ),
+    "MailroomPartsNotTaken": AlertCase(
+        fires={_not_taken("damaged"): "0+1x60"},
+        stays_quiet={_not_taken("damaged"): "0x50 1+1x9", _not_taken("too_large"): "0x50 1+1x9"},
+        labels={"namespace": "mail", "reason": "damaged"},
     ),
     "MailroomDocumentsFailing": AlertCase(
         fires={_finished("completed"): "0+5x60", _finished("failed"): "0+1x60"},

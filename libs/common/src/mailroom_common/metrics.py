@@ -143,8 +143,8 @@ SYNC_MESSAGES_PASSED_OVER = Counter(
 )
 SYNC_PARTS_NOT_TAKEN = Counter(
     "mailroom_sync_parts_not_taken_total",
-    "Parts of mails that may be documents and that nobody has looked into, by reason: `too_large`, `too_many_parts`, "
-    "`unavailable`. Their mails are `needs_review` in `GET /messages`.",
+    "Parts of mails that may be documents and that nobody has seen the content of, by reason: `too_large`, "
+    "`too_many_parts`, `unavailable`, `damaged`. Their mails are `needs_review` in `GET /messages`.",
     ["reason"],
 )
 COALESCER_RECOVERY_RECORDS_LEFT = Gauge(

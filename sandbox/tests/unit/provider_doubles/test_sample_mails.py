@@ -26,6 +26,7 @@ REASONS = {
     "referenced_by_body",
     "signature",
     "empty",
+    "damaged",
     "calendar_or_card",
 }
 

@@ -144,6 +144,7 @@ def _remove_abandoned_files(folder: Path) -> None:
             with suppress(OSError):  # moved into place, or removed by another process, at this moment
                 if file.lstat().st_mtime < written_before:
                     file.unlink()
+                    # A process was killed while it wrote it; the write was repeated under another name.
                     log.info("abandoned_blob_file_removed", file=file.name)
 
 

@@ -10,6 +10,7 @@ from ingestion.extract import kind_words, labels, title_words, values
 from ingestion.extract.american_seller import is_american_seller
 from ingestion.extract.date_order import find_said_orders, may_write_day_first
 from ingestion.extract.foreign_signs import list_own_texts
+from ingestion.extract.invoice_lists import drop_lists_of_invoices, find_largest_amount, heads_smaller_amounts
 from ingestion.extract.invoice_number import find_invoice_number, keep_first_labels
 from ingestion.extract.issue_date_labels import are_only_of_tax, choose_issue_date, list_labelled_dates
 from ingestion.extract.page_head import limit_to_head
@@ -68,10 +69,9 @@ def find_issue_date(page: Sequence[TextLine], day_first: bool | None) -> date | 
     def read_bare(text: str) -> date | None:
         return None if _goes_on_in_words(text) else read(text)
 
-    labelled = list_labelled_dates(
-        _blank_terms(page), labels.ISSUE_DATE, lambda text: _read_issue_date(text, day_first)
-    )
-    outside = [line for line in page if not _is_table_head(line)]
+    own = drop_lists_of_invoices(page)
+    labelled = list_labelled_dates(_blank_terms(own), labels.ISSUE_DATE, lambda text: _read_issue_date(text, day_first))
+    outside = _drop_table_heads(own)
     bare = {found.day for found in list_labelled_dates(outside, labels.BARE_DATE, read_bare)}
     if labelled:
         chosen = choose_issue_date(labelled)
@@ -222,6 +222,17 @@ def _read_issue_date(text: str, day_first: bool | None) -> date | None:
     if match is None or labels.DUE_DATE.search(text[: match.start()]) or _begins_with_period(text):
         return None
     return _find_first_date(text, day_first)
+
+
+def _drop_table_heads(page: Sequence[TextLine]) -> list[TextLine]:
+    """The page without rows of heads below which the days of what was done, or paid, stand."""
+    largest = find_largest_amount(page)
+    return [
+        line
+        for index, line in enumerate(page)
+        if not _is_table_head(line)
+        and (_NUMBERS_OR_DUE.search(line.text) or not heads_smaller_amounts(page, index, largest))
+    ]
 
 
 # More heads of columns beside `Datum`.

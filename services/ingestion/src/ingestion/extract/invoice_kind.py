@@ -5,9 +5,10 @@ beside another title nobody can tell.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
+from statistics import median
 
 from ingestion.domain.invoice import CORRECTED_INVOICE, CREDIT_NOTE, INVOICE, Invoice
 from ingestion.domain.transcript import TextLine
@@ -31,36 +32,103 @@ class _Title(Enum):
 _TYPE_OF = {_Title.CREDIT: CREDIT_NOTE, _Title.CORRECTION: CORRECTED_INVOICE}
 
 
+@dataclass(frozen=True, slots=True)
+class _PrintedTitle:
+    title: _Title
+    text: str
+    height: float
+
+    @property
+    def is_bare(self) -> bool:
+        return self.title is _Title.PLAIN and labels.BARE_DOCUMENT.match(self.text) is not None
+
+
 def determine_invoice_kind(page: Sequence[TextLine], invoice: Invoice) -> InvoiceKind:
-    head = [cell.text for line in limit_to_head(page) for cell in line.cells]
-    titles = [(title, text) for text in head if (title := _read_title(text)) is not None]
+    lines = limit_to_head(page)
     is_negative = invoice.total_gross is not None and invoice.total_gross < 0
-    bare = (title is _Title.PLAIN and labels.BARE_DOCUMENT.match(text) is not None for title, text in titles)
-    plain = next((number for number, is_bare in enumerate(bare) if is_bare), None)
-    is_undone = any(title is _Title.REVERSAL for title, _ in titles)
-    others = [(number, _TYPE_OF[title]) for number, (title, _) in enumerate(titles) if title in _TYPE_OF]
     by_amount = invoice.determine_document_type() if invoice.total_gross is not None else INVOICE
+    if any(map(_names_both_in_line, lines)):
+        return InvoiceKind(by_amount, is_certain=is_negative)
+    titles = list(_list_titles(lines))
+    plain = next((number for number, title in enumerate(titles) if title.is_bare), None)
+    others = [(number, title) for number, title in enumerate(titles) if title.title in _TYPE_OF]
+    is_undone = any(title.title is _Title.REVERSAL for title in titles)
+    head = [cell.text for line in lines for cell in line.cells]
     if plain is None:
-        found = next((kind for _, kind in others), None) or (None if is_undone else _find_in_words(head))
-    else:
-        found = next((kind for number, kind in others if number < plain), None)
-        if found is None and others:
-            return InvoiceKind(by_amount, is_certain=is_negative)
-    if found is not None:
-        return InvoiceKind(found)
-    # Where no title stands alone, any cell may be it.
-    is_undone |= plain is None and any(map(_may_give_back, head))
+        if others:
+            return InvoiceKind(_TYPE_OF[others[0][1].title])
+        # Where no title stands alone, any cell may be it.
+        is_undone |= _tells_of_another(head) or any(map(_may_give_back, head))
+        is_undone |= any(map(_tells_of_state, head)) or _has_unknown_title(page, lines, invoice.supplier_name)
+    elif others:
+        first, other = others[0]
+        # The number of a credit note that was sent before stands over the title too, and is no title as large as it.
+        if first < plain and other.height >= titles[plain].height * _AS_LARGE:
+            return InvoiceKind(_TYPE_OF[other.title])
+        is_undone = True
+    is_undone |= any(_tells_of_state(title.text) for title in titles if title.is_bare)
+    is_undone |= any(title_words.NO_DEMAND.search(line.text) for line in page)
     return InvoiceKind(by_amount, is_certain=is_negative or not is_undone)
 
 
-def _find_in_words(head: Sequence[str]) -> str | None:
-    """Where no title stands alone: of which kind what a line begins with is, or any line tells of."""
+def _list_titles(lines: Iterable[TextLine]) -> Iterator[_PrintedTitle]:
+    for line in lines:
+        for cell in line.cells:
+            if (title := _read_title(cell.text)) is not None:
+                yield _PrintedTitle(title, cell.text, line.height)
+
+
+# The box in front of what a form may be, ticked or not.
+_BOX = re.compile(r"[\[(]\s?[xX✓✔✗✘]?\s?[\])]|[☐☑☒▢□■✓✔✗✘]")
+
+
+def _names_both_in_line(line: TextLine) -> bool:
+    """Whether a line has boxes for what a paper may be, or titles of two kinds: nobody can tell which of them it is."""
+    if _BOX.search(line.text) and any(word.search(line.text) for _, word in _WORDS[:2]):
+        return True
+    titles = {title.title for title in _list_titles([line])}
+    return _Title.PLAIN in titles and not titles.isdisjoint(_TYPE_OF)
+
+
+def _tells_of_another(head: Sequence[str]) -> bool:
+    """Where no title stands alone: whether a line begins with a credit note, or any tells of what is corrected. It may
+    be what was deducted from an invoice as well."""
     if any(map(title_words.CORRECTION_WORD.search, head)):
-        return CORRECTED_INVOICE
-    is_credit = any(
+        return True
+    return any(
         labels.HEADLINE.match(text) and title_words.CREDIT_WORD.search(text) and not _names_both(text) for text in head
     )
-    return CREDIT_NOTE if is_credit else None
+
+
+_AS_LARGE = 0.95  # times the height of another line
+_HEADLINE_HEIGHT = 1.2  # times that of the usual line
+_LETTERS_OF_WORD = re.compile(r"[^\W\d_]{2,}")
+
+
+def _tells_of_state(text: str) -> bool:
+    """Whether a title says that the invoice is none yet or none any more, was paid, or was asked for before."""
+    is_title = len(text) <= _MAX_TITLE and len(text.split()) <= _WORDS_OF_STATE and ":" not in text
+    return is_title and title_words.STATE_OF_INVOICE.search(text) is not None and not values.is_money(text)
+
+
+_WORDS_OF_STATE = 10
+
+
+def _has_unknown_title(page: Sequence[TextLine], head: Sequence[TextLine], supplier: str | None) -> bool:
+    """Whether a line is drawn as a title, none names an invoice, and it is nobody's name: `Vergütung`, `CN`."""
+    usual = median(line.height for line in page) if page else 0.0
+    large = [line for line in head if line.height >= usual * _HEADLINE_HEIGHT]
+    if any(title_words.ASKING_TITLE.search(line.text) for line in large):
+        return False
+    return any(len(line.cells) == 1 and _is_unknown_title(line.text, supplier or "") for line in large)
+
+
+def _is_unknown_title(text: str, supplier: str) -> bool:
+    words = {word.casefold() for word in _LETTERS_OF_WORD.findall(text)}
+    if not words or len(text.split()) > _WORDS_OF_TITLE or values.is_money(text) or labels.COMPANY.search(text):
+        return False
+    name = supplier.casefold()
+    return not (any(word in name for word in words) or words <= set(values.MONTH_NAMES))
 
 
 _MAX_TITLE = 90  # letters

@@ -25,7 +25,7 @@ def match_any(*patterns: str) -> re.Pattern[str]:
 
 
 _NO = (
-    r"(?:numbers?|no\b\.?|nr\b\.?|num\b\.?|n[°ºo]\.?|n\.\s?º|n\.(?=\W)"
+    r"(?:numbers?|no\b\.?|nr\b\.?|num\b\.?|n[°ºo]\.?|n\.\s?º|n\.(?=\W|$)"
     r"|#|id\b|nummer|numéro|numero|número|núm\b\.?|numer|č\.|číslo)"
 )
 # A part or a correction of an invoice, or its way of being paid, stands before or behind the word for it.

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from ingestion.domain.transcript import TextLine
 from ingestion.extract import business_marks, labels
+from ingestion.extract.bare_addresses import list_bare_addresses
 from ingestion.extract.company_names import list_long_words, normalize_name
 from ingestion.extract.third_parties import is_financier
 
@@ -41,6 +42,17 @@ def has_other_owner(page: Sequence[TextLine], name: str) -> bool:
         return False
     words = list_long_words(name)
     return any(not words & list_long_words(company) for text in _list_feet(page) for company in _list_companies(text))
+
+
+def is_addressed_below_another(page: Sequence[TextLine], name: str) -> bool:
+    """Whether this is whom the letter is written to, and another company stands above: that the foot names it again, as
+    a slip does, makes it no supplier."""
+    addressed = next((address.line for address in list_bare_addresses(page) if address.is_of(name)), None)
+    if addressed is None:
+        return False
+    ours = normalize_name(name)
+    above = (cell.text[:_MAX_TEXT] for line in page[:addressed] for cell in line.cells[:_MAX_CELLS])
+    return any(_is_company(text) and ours not in normalize_name(text) for text in above)
 
 
 def _list_feet(page: Sequence[TextLine]) -> Iterator[str]:

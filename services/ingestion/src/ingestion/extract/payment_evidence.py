@@ -60,6 +60,10 @@ def is_planned(line: TextLine, issued: IssueDay) -> bool:
     for match in values.DATES.finditer(line.text):
         if issued.day is None and _BY.search(line.text[: match.start()]):
             return True
+    return is_dated_later(line, issued)
+
+
+def is_dated_later(line: TextLine, issued: IssueDay) -> bool:
     return issued.day is not None and any(day > issued.day for day in _list_days(line, issued))
 
 

@@ -1,6 +1,7 @@
 """Other totals on a page than the one that was chosen: of the year, of the last invoice, of the order, of another
 currency, of what a part is invoiced of. They add up as well, so their sum says nothing of which is the invoice's."""
 
+import re
 from collections.abc import Container, Iterator, Sequence
 from decimal import Decimal
 from itertools import combinations
@@ -13,6 +14,7 @@ from ingestion.extract.page_head import limit_to_head
 from ingestion.extract.part_payments import is_final_invoice, is_part_payment, is_part_row
 from ingestion.extract.sum_rows import CENT, SumRow, list_sum_rows
 
+_FRACTION = re.compile(r"(?<![\d.,/])(\d{1,3})\s?(?:/|[^\W\d]{1,4})\s?(\d{1,4})(?![\d.,/])")
 _BLOCK_LINES = 5  # from its net amount to its total: several rates stand between
 _MAX_RIVALS = 8  # of which some may be the rates of one total
 
@@ -90,7 +92,23 @@ def _states_share(page: Sequence[TextLine], gross: Decimal) -> bool:
         return False
     is_part = _is_part_by_title(page)
     printed = {abs(amount) for line in page for amount in values.find_money(line.text)}
-    return any(_is_share(line, gross, printed, is_part=is_part) for line in page[ends[0] + 1 :])
+    below = page[ends[0] + 1 :]
+    # Of a plan all parts are printed: then the total is what is asked, though not at once.
+    is_fraction = sum(_is_fraction(line, gross) for line in below) == 1
+    return is_fraction or any(_is_share(line, gross, printed, is_part=is_part) for line in below)
+
+
+def _is_fraction(line: TextLine, gross: Decimal) -> bool:
+    """`Deres andel (1/8)  156,25`, `Termijn 1 van 4  302,50`."""
+    amounts = list_row_amounts(line)
+    if not amounts or not 0 < amounts[-1] < gross:
+        return False
+    fractions = ((int(match[1]), int(match[2])) for match in _FRACTION.finditer(line.text))
+    return any(
+        part < whole and abs(gross * counted / whole - amounts[-1]) <= CENT
+        for part, whole in fractions
+        for counted in (1, part)
+    )
 
 
 def _is_share(line: TextLine, gross: Decimal, printed: Container[Decimal], *, is_part: bool) -> bool:

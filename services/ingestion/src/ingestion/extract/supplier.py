@@ -18,7 +18,11 @@ from ingestion.extract.customer_cells import (
     names_customer,
     parse_customer,
 )
-from ingestion.extract.other_companies import has_companies_beside, has_other_owner
+from ingestion.extract.other_companies import (
+    has_companies_beside,
+    has_other_owner,
+    is_addressed_below_another,
+)
 from ingestion.extract.page_blocks import find_cell, list_block
 from ingestion.extract.sender_line import (
     HOUSE,
@@ -31,6 +35,7 @@ from ingestion.extract.sender_line import (
 from ingestion.extract.supplier_signs import Candidate, Sign, has_legal_form, is_contradicted, is_enough
 from ingestion.extract.third_parties import is_third_party, is_written_for_another, names_other_contractor
 from ingestion.extract.values import is_money
+from ingestion.extract.wrapped_names import join_wrapped_name, may_go_on_below
 
 _HEAD_LINES = 8
 _MAX_CELLS = 12  # of a line
@@ -110,6 +115,8 @@ def find_supplier(page: Sequence[TextLine]) -> Supplier | None:
         or names_other_contractor(page, supplier.name)
         or has_companies_beside(page, supplier.name)
         or has_other_owner(page, supplier.name)
+        or may_go_on_below(page, supplier.name)
+        or is_addressed_below_another(page, supplier.name)
     )
     return replace(supplier, is_certain=False) if is_doubtful else supplier
 
@@ -207,7 +214,7 @@ def _is_business(lines: Sequence[TextLine], index: int, name: str) -> bool:
 
 def _add_name(names: _Names, page: _Page, index: int, number: int) -> None:
     lines, line = page.lines, page.lines[index]
-    name = parse_name(_join_wrapped_name(lines, index, number))
+    name = parse_name(join_wrapped_name(lines, index, number))
     sender = find_sender(line, number)
     is_over_window = sender is not None and stands_over_window(lines, index, number)
     if name and is_third_party(line, number, name):
@@ -397,17 +404,6 @@ def _find_best(candidates: Mapping[str, Candidate]) -> Candidate | None:
         (whole,) = companies
         return Candidate(whole.written, best.score, best.signs | whole.signs, best.rows | whole.rows)
     return best
-
-
-def _join_wrapped_name(page: Sequence[TextLine], index: int, number: int) -> str:
-    """A cell, with what is above it where it is the rest of a name: `Pty Ltd` below `Southern Roast Coffee`."""
-    cell = page[index].cells[number]
-    match = labels.COMPANY.search(cell.text)
-    if not match or re.sub(r"\W", "", labels.COMPANY.sub("", cell.text)) or index == 0:
-        return cell.text
-    above = page[index - 1]
-    names = [other.text for other in above.cells if abs(other.left - cell.left) < 3 and above.page == page[index].page]
-    return f"{names[0]} {cell.text}" if names else cell.text
 
 
 def _is_street(page: Sequence[TextLine], line_index: int, cell_index: int) -> bool:

@@ -71,6 +71,8 @@ _FOR_ANOTHER = labels.match_any(
     r"\b(?:issued|invoiced|billed|sold|raised|prepared|acting|agent)\b.{0,60}\bon\s+behalf\s+of\b|\bname\s+and\s+on\s+behalf\b",
     r"\bim\s+namen\s+(?:und|von|der)\b.{0,40}\brechnung\b|\bau\s+nom\s+et\s+pour\s+le\s+compte\b|\bin\s+nome\s+e\s+per\s+conto\b",
     r"\ben\s+nombre\s+y\s+por\s+cuenta\b|\bem\s+nome\s+e\s+por\s+conta\b|\b(?:namens|in\s+naam)\s+en\s+voor\s+rekening\b",
+    r"\b(?:factuur|facture|rechnung|fattura|factura|fatura|faktura\w{0,3})\b.{0,40}\b(?:namens|per\s+conto\s+d|por\s+(?:cuenta|conta)\s+d|pour\s+le\s+compte\s+d|im\s+auftrag\s+(?:der|des|von)|na\s+rzecz|på\s+vegne\s+af)",
+    r"\bför\s+[^.]{3,60}\bräkning\b|\bleistungserbringer(?:in)?\s*:|\bsupplied\s+by\s+(?=[A-Z][^.]{2,60}\b(?:ltd|limited|plc|llp|inc)\b)",
     # Or whom the customer writes it for.
     r"\bself[\s-]?billing\b|\bgutschriftsverfahren\b|\bgutschrift\s+(?:gem\.|gemäß|nach|i\.\s?s\.\s?[dv]\.)\s*§\s?14|\babrechnungsgutschrift\b|\bautofacturation\b"
     r"|\bautofattura\b|\bfacturación\s+por\s+el\s+destinatario\b|\buitgereikt\s+door\s+(?:de\s+)?afnemer\b|\bselfbilling\b|\bautofaturação\b"

@@ -13,13 +13,13 @@ INVOICE_WORD = match_any(
     rf"\b{DOCUMENT}\b", r"\bcommercial\s+invoice\b", r"\bproforma\b", r"\brachunek\b", _INVOICE_IN_OTHER_LANGUAGES
 )
 CREDIT_WORD = match_any(
-    r"\bcredit\s*(?:note|memo)\b",
+    r"\bcredit[\s-]*(?:note|memo)\b",
     r"\b(?:rechnungs)?gutschrift\b|\bfactura\s+de\s+abono\b|\bnota\s+di\s+accredito\b",
     r"\bavoir\b",
-    r"\bcreditnota\b",
+    r"\b(?:credit|krediet)[\s-]?nota\b",
     r"\bcreditfactuur\b",
     r"\bnote\s+de\s+crédit\b",
-    r"\bnota\s+d[ei]\s+cr[ée]dito\b|\bkreditnota\b|\bkreditfaktura\b|\bdobropis\b",
+    r"\bnota\s+d[ei]\s+cr[ée]dito\b|\bkredit[\s-]?nota\b|\bkreditfaktura\b|\bdobropis\b",
 )
 # Something is undone: what was invoiced, or what was given back.
 REVERSAL_WORD = match_any(
@@ -38,12 +38,51 @@ CORRECTION_WORD = match_any(
 # In a title that gives something back or undoes it, whatever it is made up of: `Wertgutschrift`, `Note d'avoir`. None
 # of them says alone whether it is a credit note.
 GIVEN_BACK = match_any(
-    r"gutschrift|rückvergüt|rückerstatt|warenrück|storn(?:o|ier)|korrektur|(?:\b|de|ge)krediter\w|^\W*[ck]redit\W*$",
+    r"gutschrift|rückvergüt|rückerstatt|warenrück|storn(?:o|ier)|korrektur|(?:\b|de|ge)krediter\w|\b[ck]redit\W*$",
+    r"\bminusrechnung|\bret(?:ou?|u)r(?:e|en)?(?:faktur|factuur|rechnung|nota)|\bbonus(?:nota|faktur|factuur|rechnung)",
     r"\bcredit\s+(?:(?:sales|tax|vat)\s+)?(?:invoice|bill|adjustment|advice|note|memo|slip|voucher|factuur|nota)|\bcredit(?:factuur|nota|ering)",
     r"\brefund|\breversal|\breversed|\bcancell?(?:ed|ation)\b|\badjustment\s+(?:note|invoice)|\bcorrect(?:ed|ion|ing|ive)\b",
     r"\bavoir\b|\bannulation|\bremboursement|rectificat|\babono\b|\bdevoluci[óo]n|\banulaci[óo]n",
     r"\baccredito\b|\bnota\s+(?:di\s+|de\s+)?cr[ée]dito|\bin\s+diminuzione|\bannullament|\brimborso",
-    r"\btegoed|correctie|\bannuler|\banulaç[ãa]o|\bdevolução|\bestorno|korekt|koryguj|\banulowan|\bopravn|\bdobropis|\bmakuler|\bannuller",
+    r"\btegoed|correctie|\bannuler|\banulaç[ãa]o|\bdevolução|korekt|koryguj|\banulowan|\bopravn|\bdobropis|\bmakuler|\bannuller",
+)
+# What asks for money, as a headline.
+ASKING_TITLE = match_any(
+    INVOICE_WORD.pattern,
+    r"\bfees?\b|\bdebit\s+note\b|\bstatement\b|\baccount\b|\breceipt\b|\b(?:application|request)\s+for\s+payment\b|\bpremium\b|\b(?:rent|charge|renewal)\s+(?:demand|notice)\b",
+    r"\w{0,20}liquidation\b|\w{0,20}(?<!bonus)(?<!provisions)(?<!retouren)abrechnung\b|\bhonorar|\bkostennote\b|\b\w{0,12}bescheid\b|\bquittung\b|\bbon\b",
+    r"\bhonoraires\b|\bhonorarios\b|\bhonorários\b|\bminuta\b|\bliquidación\b|\bdécompte\b|\breçu\b|\brecibo\b|\bricevuta\b|\bnotula\b|\bkwitantie\b|\bkassabon\b",
+    r"\b(?<!bonus)nota\W*$|\bnota\s+d[ei]\s+(?:d[ée]bito|cargo|addebito)\b|\bnota\s+spese\b|\bnote\s+de\s+(?:débit|frais)\b|\b(?:premie|debet|contributie)nota\b",
+    r"\bregning\b|\bräkning\b|\bopgørelse\b|\bopkrævning\b|\bkvitt\w+|\bparagon\b|\bvyúčtování\b|\búčtenka\b|\b\w{0,12}avi\b",
+)
+# A state in which an invoice asks for nothing new, beside it in its title, and what is only made for one.
+_ASKED_BEFORE = (
+    r"overdue|past\s+due|unpaid|outstanding|reminder|mahnung|offene|unbezahlte|überfällige|impayée|échue|openstaande|onbetaalde|vencida|pendiente|impagada"
+    r"|scaduta|insoluta|em\s+atraso|zaległa|niezapłacona|neuhrazená|po\s+splatnosti|forfalden|förfallen|already\s+paid"
+)
+_NOT_VALID = (
+    r"draft|preview|request|cancell?ed|void|customs|entwurf|vorschau|stornierte|annullierte|zollzwecke|brouillon|annulée|douane|vervallen|geannuleerde"
+    r"|borrador|vista\s+previa|anulada|bozza|anteprima|annullata|rascunho|anulowana|stornovaná|udkast|kladde|annulleret|utkast|makulerad"
+)
+_INVOICE = rf"(?:{INVOICE_WORD.pattern})"
+STATE_OF_INVOICE = match_any(
+    rf"\b(?:{_ASKED_BEFORE}|{_NOT_VALID})\b.{{0,40}}{_INVOICE}",
+    rf"{_INVOICE}.{{0,40}}\b(?:{_ASKED_BEFORE}|{_NOT_VALID})\b",
+    rf"\b(?:projet\s+de|aperçu\s+de|projekt|návrh|concept|muster|specimen|sample)\W{{1,3}}{_INVOICE}|\(\s?(?:muster|specimen|spécimen|wzór|vzor)\s?\)",
+    r"\b(?:rechnungs|faktura?|factuur)-?(?:entwurf|vorschau|anforderung|muster|voorstel|udkast|utkast)\b|\b(?:muster|vorab|concept|voorbeeld)-?(?:rechnung|factuur)\b",
+    r"\baccount\s+overdue\b|\bofficial\s+receipt\b|\bpayment\s+(?:receipt|confirmation)\b|\breceipt\s+(?:for|of)\s+payment\b|\bzahlungs(?:bestätigung|beleg|eingang)\b|\bquittung\s+über\b",
+    r"\b(?:reçu|confirmation|attestation)\s+de\s+paiement\b|\bquittance\b|\bbetal(?:ings)?bevestiging\b|\bbetaalbewijs\b|\b(?:recibo|justificante|confirmación)\s+de\s+pago\b",
+    r"\b(?:ricevuta|conferma)\s+di\s+pagamento\b|\bquietanza\b|\b(?:recibo|comprovativo)\s+de\s+pagamento\b|\bpotwierdzenie\s+(?:zapłaty|wpłaty)\b",
+    r"\bpotvrzení\s+(?:o\s+)?platb[ěy]\b|\bbetalingskvittering\b|\bbekræftelse\s+på\s+betaling\b|\bbetalningsbekräftelse\b|\bkvitto\s+på\s+betalning\b",
+)
+# That a paper is no invoice, or gives back what it names: in a sentence anywhere.
+NO_DEMAND = match_any(
+    r"\bnot\s+an\s+invoice\b|\bnot\s+a\s+(?:vat|tax)\s+invoice\b.{0,60}\bfollow|\bnot\s+for\s+payment\b|\bwe\s+(?:have\s+)?credit(?:ed)?\s+your\s+account\b|\bthis\s+amount\s+will\s+be\s+(?:refunded|credited)\b",
+    r"(?:\bist\s+|\bstellt\s+|[(–—-]\s?|^\W{0,9})keine\s+(?:rechnung|zahlungsaufforderung)\b(?!\s+(?:per|mehr|in|auf)\b)",
+    r"\bschreiben\s+(?:wir\s+)?ihnen\b.{0,60}\bgut\b|\bihrem\s+konto\s+gutgeschrieben\b|\bwir\s+überweisen\s+ihnen\b|\bportons\s+à\s+votre\s+crédit\b|\bcréditons\s+votre\s+compte\b",
+    r"\bdocument\s+provisoire\b|\bdocumento\s+(?:sin\s+validez|provisional)\b|\ble\s+abonamos\b|\btipo\s+documento\W{1,3}td04\b",
+    r"\bnon\s+è\s+una\s+fattura\b|\bis\s+geen\s+factuur\b|\bno\s+es\s+una\s+factura\b|\bn['’]est\s+pas\s+une\s+facture\b|\bnão\s+é\s+uma\s+fatura\b"
+    r"|\bnie\s+jest\s+faktur|\bnení\s+faktur|\bikke\s+en\s+faktura\b|\bär\s+ingen\s+faktura\b",
 )
 NO_INVOICE_TITLE = re.compile(
     r"^\W*(?:quote|quotation|estimate|offer|(?:sales\s+)?order\s+(?:confirmation|acknowledgement)|purchase\s+order|delivery\s+note|packing\s+(?:list|slip)"

@@ -1,6 +1,5 @@
 """Net, tax and gross: candidates by their labels, accepted when they add up."""
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -8,9 +7,12 @@ from itertools import product
 
 from ingestion.domain.transcript import TextLine
 from ingestion.extract import change_labels, labels, tax_labels, values
+from ingestion.extract.adjusted_totals import list_adjusted_totals
 from ingestion.extract.amount_due import choose_due, list_amounts_due, may_plan_payments
+from ingestion.extract.asked_below import find_asked_below
 from ingestion.extract.labelled_amounts import list_labelled_amounts, list_labelled_ends, list_row_amounts
 from ingestion.extract.no_tax import says_that_no_tax_is_owed
+from ingestion.extract.paid_words import says_that_all_was_paid
 from ingestion.extract.part_payments import drop_part_rows, find_parts_taken
 from ingestion.extract.payment_evidence import UNKNOWN_DAY, IssueDay
 from ingestion.extract.rival_totals import has_rival_totals
@@ -58,7 +60,28 @@ def find_totals(page: Sequence[TextLine], currency: str | None = None, issued: I
 
     What is to be paid after the day of issue was not paid.
     """
-    whole_page = _drop_foreign(page, currency)
+    own_currency = _drop_foreign(page, currency)
+    totals = _weigh_rows_below(own_currency, _find_totals(own_currency, issued), issued)
+    if totals.due and totals.due == totals.gross and says_that_all_was_paid(own_currency, totals.due, issued):
+        return replace(totals, due=None)
+    return totals
+
+
+def _weigh_rows_below(page: Sequence[TextLine], totals: InvoiceTotals, issued: IssueDay) -> InvoiceTotals:
+    """Where rows below ask for another amount, it is due if it is called so; else nobody can tell the total."""
+    for base in dict.fromkeys((totals.due, totals.gross)):
+        if base is None or base <= 0:
+            continue
+        asked = find_asked_below(page, base, (totals.net, totals.tax), issued)
+        if asked is None or asked.amount in (totals.due, totals.gross):
+            continue
+        if asked.is_due and totals.due in (None, base):
+            return replace(totals, due=asked.amount)
+        return InvoiceTotals(doubtful=totals.gross or base, doubtful_net=totals.net, doubtful_tax=totals.tax)
+    return totals
+
+
+def _find_totals(whole_page: Sequence[TextLine], issued: IssueDay) -> InvoiceTotals:
     own = drop_part_rows(whole_page)
     candidates = _find_candidates(own)
     parts = find_parts_taken(whole_page, list_sum_rows(whole_page), candidates.due)
@@ -147,7 +170,10 @@ def _list_confirmed(page: Sequence[TextLine], candidates: _Candidates) -> Iterat
         if row.is_named or (row.gross in candidates.gross and abs(row.gross) >= largest)
     )
     taxes = _add_sums_of_pairs(candidates.taxes)
-    yield from _list_adjusted(page, candidates, taxes)
+    yield from (
+        InvoiceTotals(found.gross, found.net, found.tax, found.paid)
+        for found in list_adjusted_totals(page, candidates.gross, candidates.nets, taxes)
+    )
     # Not named, but there: a net amount that the page prints somewhere.
     for nets in (candidates.nets, printed):
         for gross, net, tax in _list_matching_totals(candidates.gross, [net for net in nets if net], taxes):
@@ -189,32 +215,6 @@ def _add_rates(rows: Sequence[InvoiceTotals], sure: Sequence[Decimal]) -> Iterat
     gross, net, tax = (sum((getattr(row, name) for row in rates), Decimal(0)) for name in ("gross", "net", "tax"))
     if len(rates) > 1 and gross in sure:
         yield InvoiceTotals(gross, net, tax)
-
-
-def _list_adjusted(
-    page: Sequence[TextLine], candidates: _Candidates, taxes: Sequence[Decimal]
-) -> Iterator[InvoiceTotals]:
-    """Totals with something between net, tax and what is paid: tax that is withheld, a voucher, coins that are rounded
-    off, the carriage."""
-    after = _sum_changes(page, taken=change_labels.TAKEN_OFF, added=(change_labels.ROUNDING, change_labels.ADDED))
-    before = _sum_changes(page, taken=(change_labels.DISCOUNT,), added=(change_labels.CHARGE, change_labels.UNTAXED))
-    triples = product(candidates.gross[:_MAX_CANDIDATES], candidates.nets[:_MAX_CANDIDATES], taxes[:_MAX_CANDIDATES])
-    for paid, net, tax in triples:
-        if not tax or abs(tax) > abs(net):
-            continue
-        if any(abs(net + tax + change - paid) <= CENT for change in after):
-            yield InvoiceTotals(net + tax, net, tax, paid)
-        if any(abs(net + change + tax - paid) <= CENT for change in before):
-            yield InvoiceTotals(paid, paid - tax, tax)
-
-
-def _sum_changes(
-    page: Sequence[TextLine], *, taken: Sequence[re.Pattern[str]], added: Sequence[re.Pattern[str]]
-) -> set[Decimal]:
-    """Each change alone, and all of them together."""
-    changes = [-abs(amount) for label in taken for amount in list_labelled_ends(page, label)]
-    changes += [amount for label in added for amount in list_labelled_ends(page, label)]
-    return {*changes, sum(changes, Decimal(0))} - {Decimal(0)}
 
 
 def _find_unconfirmed(page: Sequence[TextLine], candidates: _Candidates, *, has_parts: bool) -> InvoiceTotals:

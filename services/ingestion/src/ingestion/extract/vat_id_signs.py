@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from ingestion.domain.transcript import TextLine
-from ingestion.extract import business_marks, labels, values
+from ingestion.extract import business_marks, labels, tax_labels, values
 from ingestion.extract.bare_addresses import list_bare_addresses
 from ingestion.extract.company_names import normalize_name
 from ingestion.extract.page_blocks import list_block
@@ -65,6 +65,8 @@ def is_suppliers_number(
         return False
     if is_named or _OURS.match(before):
         return True
+    if _is_below_reverse_charge(page, index):
+        return False
     row = [other.text[:_MAX_TEXT] for other in line.cells[:_MAX_CELLS] if other is not cell]
     if any(map(_OF_CUSTOMER.search, (*beside, *row))) or any(map(is_town, beside)):
         return False
@@ -81,6 +83,11 @@ def is_suppliers_number(
     if beside or row:
         return False
     return index >= len(page) // 2 or _stands_in_head_of(page, index, supplier_name)
+
+
+def _is_below_reverse_charge(page: Sequence[TextLine], index: int) -> bool:
+    """Where the customer owes the tax, the law wants the customer's number on the invoice."""
+    return any(tax_labels.NO_TAX.search(line.text[:_MAX_TEXT]) for line in page[max(0, index - 2) : index])
 
 
 def _stands_in_head_of(page: Sequence[TextLine], index: int, supplier_name: str | None) -> bool:

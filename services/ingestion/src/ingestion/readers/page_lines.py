@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from ingestion.domain.transcript import TextCell, TextLine
 from ingestion.readers.letter_spacing import find_spaced_letters
+from ingestion.readers.mixed_rows import part_rows
 from ingestion.readers.page_letters import Letter
 
 MAX_ROWS = 2000  # no page has as many lines of text
@@ -116,16 +117,20 @@ def build_lines(page: int, letters: Iterable[Letter]) -> PageLines:
             is_cut = True
             break
         index.add_letter(letter)
-    lines = []
-    for row in sorted(index.rows, key=lambda row: row.top):
-        for some in _part_small_print(row.letters):
+    rows = [row.letters for row in sorted(index.rows, key=lambda row: row.top)]
+    lines = [line for letters in rows for line in _build_lines_of_row(page, letters)]
+    return PageLines(sorted(lines, key=lambda line: line.top), is_cut)
+
+
+def _build_lines_of_row(page: int, letters: Sequence[Letter]) -> Iterator[TextLine]:
+    for part in part_rows(letters):
+        for some in _part_small_print(part):
             written = _drop_leaders(_drop_repeats(sorted(some, key=lambda letter: letter.left)))
             if written:
-                line = TextLine(page, row.top, _compute_line_height(some), tuple(_split_cells(written)))
+                line = TextLine(page, part[0].top, _compute_line_height(some), tuple(_split_cells(written)))
                 # A word without one of its letters is another value.
                 is_doubtful = any(letter.is_doubtful for letter in written)
-                lines.append(line.hide() if is_doubtful else line)
-    return PageLines(lines, is_cut)
+                yield line.hide() if is_doubtful else line
 
 
 def _part_small_print(letters: Sequence[Letter]) -> list[Sequence[Letter]]:

@@ -42,6 +42,7 @@ _MAX_CHANGED = 0.5  # of the paper around a letter's ink, by what has no letter:
 _MARGIN = 1  # pixels: a thin letter of another font than the one that is named lies beside its box
 _MIN_HEIGHT = 2.5  # points, of a page of A4 (small print has 4); in proportion on a smaller one
 _MIN_LOW = 1.5  # of letters that are half as high, in print of the same size; no account has any
+_ALMOST = 0.9  # of the least height, beside a letter that has it
 _LOW = frozenset("aceimnorsuvwxzıµαºª")
 _USUAL_HEIGHT = 842.0
 # From here on a letter stands on another one, and one may hide the other.
@@ -242,11 +243,20 @@ def _find_covered(whole: _Pixels, bare: _Pixels, rest: _Pixels, places: _Pixels)
 
 
 def _is_large_enough(page: pypdfium2.PdfPage, letters: Sequence[PlacedLetter]) -> _Pixels:
-    """A mark is as small as it likes, and an `a` is half as high as an `L` of one size."""
-    scale = min(max(page.get_size()) / _USUAL_HEIGHT, 1.0)
+    """A mark is as small as it likes, and an `a` is half as high as an `L` of one size. A `1` is a little lower than
+    the `0` beside it, and no number has the one without the other."""
+    scale = min(max(*page.get_size(), 1.0) / _USUAL_HEIGHT, 1.0)
     sizes = [max(box[2] - box[0], box[3] - box[1]) for box in (letter.box for letter in letters)]
-    least = [_MIN_HEIGHT if letter.text.isalnum() and letter.text not in _LOW else _MIN_LOW for letter in letters]
-    return np.array([size >= height * scale for size, height in zip(sizes, least, strict=True)])
+    is_high = [letter.text.isalnum() and letter.text not in _LOW for letter in letters]
+    shares = [size / ((_MIN_HEIGHT if high else _MIN_LOW) * scale) for size, high in zip(sizes, is_high, strict=True)]
+    is_large = [share >= 1 for share in shares]
+    if not all(is_large):
+        count = len(letters)
+        for step, order in ((-1, range(1, count)), (1, range(count - 2, -1, -1))):
+            for index in order:
+                if _ALMOST <= shares[index] < 1 and is_high[index] and is_high[index + step]:
+                    is_large[index] |= is_large[index + step]
+    return np.array(is_large)
 
 
 def _follow_neighbours(

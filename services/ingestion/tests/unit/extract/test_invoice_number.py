@@ -179,6 +179,10 @@ def test_a_number_that_ends_with_a_dash_is_cut_off(written: str) -> None:
     assert number("Example", f"Rechnung Nr. {written}") is None
 
 
+def test_a_shortened_label_may_end_its_cell() -> None:
+    assert number("Fattura", "Fattura n.      Data fattura", "118/2026        03/11/2026") == "118/2026"
+
+
 def test_heads_and_their_values_belong_together_by_their_order() -> None:
     rows = ["Order date        Invoice no.        Invoice date", "14/10/2026    HM-20441    03/11/2026"]
     invoice = read_invoice(Transcript.from_rows(["Invoice", *rows, "Total  £10.00"])).invoice

@@ -3,6 +3,7 @@
 import pytest
 from invoice_rows import write_rows
 
+from ingestion.extract.other_companies import is_addressed_below_another
 from ingestion.extract.supplier import find_supplier
 
 CUSTOMER = "Broadfield Estates Ltd\n8 Station Parade\nHarrogate HG1 1TT"
@@ -57,3 +58,15 @@ def test_a_foot_at_the_customers_edge_gives_him_no_number_of_another_company() -
     foot = "Garage du Pont, enseigne de Rhône Auto SARL · TVA FR40303265045"
     supplier = find_supplier(write_rows(f"{head}{'':40}Facture n° 7\n{'':40}Total  10,00\n\n{foot}"))
     assert supplier is None or not (supplier.is_certain and "Valmont" in supplier.name)
+
+
+def test_whom_the_letter_is_written_to_below_another_company_is_no_certain_supplier_for_a_slip_in_the_foot() -> None:
+    head = "Hartley & Moss Joinery Ltd\n14 Canal Road, Leeds · Tel 0113 496 0021\n\n\n"
+    account = "Barclays · IBAN GB91 BARC 2003 9512 3456 78"
+    slip = f"Broadfield Estates Ltd · 8 Station Parade · Harrogate HG1 1TT\nVAT no. GB123456789\n{account}\n"
+    page = write_rows(f"{head}{CUSTOMER}\n\n\nInvoice 7\nDoors  1,000.00\nTotal  1,200.00\n\n\n\n\n\n{slip}")
+    assert is_addressed_below_another(page, "Broadfield Estates Ltd")
+    assert not is_addressed_below_another(page, "Hartley & Moss Joinery Ltd")
+    supplier = find_supplier(page)
+    assert supplier is not None
+    assert (supplier.name, supplier.is_certain) == ("Broadfield Estates Ltd", False)

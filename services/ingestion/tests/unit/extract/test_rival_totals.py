@@ -71,3 +71,13 @@ def test_an_invoice_of_an_advance_is_not_of_the_whole_order() -> None:
     rows = ("Anzahlungsrechnung", "Nettobetrag    1.000,00", "USt 19 %    190,00", "Gesamtbetrag    1.190,00")
     assert read(*rows)[0] == "1190.00"
     assert read(*rows, "Anzahlung    357,00")[0] == "None"
+
+
+@pytest.mark.parametrize("row", ["Deres andel (1/8)    150.00", "Termijn 1 van 4    300.00", "Etap 3 z 4    900.00"])
+def test_a_fraction_of_the_total_below_it_may_be_what_is_invoiced(row: str) -> None:
+    assert read(*TOTALS, row) == ("None", "1200.00")
+
+
+def test_a_plan_of_all_fractions_leaves_the_total() -> None:
+    plan = (f"Instalment {number}/4    300.00" for number in range(1, 5))
+    assert read(*TOTALS, *plan)[0] == "1200.00"

@@ -322,6 +322,12 @@ def test_a_sender_is_looked_for_in_a_cell_of_blanks_in_one_go() -> None:
     "sentence",
     [
         "Issued by Lumen B.V. on behalf of Muster Ltd",
+        "Factuur opgesteld namens Zeezicht Vastgoed B.V.",
+        "Fattura emessa per conto di Immobiliare Lago S.p.A.",
+        "Factura expedida por cuenta de Inmuebles Norte S.A.",
+        "Fakturan är utställd för Fastigheter Väst AB:s räkning",
+        "Leistungserbringer: Sonnenhof Immobilien GmbH",
+        "Supplied by Rosewood Property Holdings Ltd",
         "Diese Rechnung wird im Namen und für Rechnung der Muster GmbH ausgestellt",
         "Facture établie au nom et pour le compte de Muster SARL",
         "Emessa in nome e per conto di Muster S.r.l.",

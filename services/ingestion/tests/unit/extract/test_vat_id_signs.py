@@ -68,3 +68,11 @@ def test_the_last_line_of_a_letter_is_the_suppliers_number_below_what_we_ask_for
     assert read_vat_id(*body, paying, "USt-IdNr.: DE811111119") == "DE811111119"
     assert read_vat_id(*body, "Der Betrag ist bis 14.05.2026 zu zahlen.", "USt-IdNr.: DE811111119") is None
     assert read_vat_id(*body, paying, "USt-IdNr.: DE811111119", "Vielen Dank!") is None
+
+
+@pytest.mark.parametrize(
+    "words", ["Steuerschuldnerschaft des Leistungsempfängers", "Autoliquidation", "Reverse charge", "Btw verlegd"]
+)
+def test_a_number_below_the_words_that_the_customer_owes_the_tax_is_the_customers(words: str) -> None:
+    assert read_vat_id(*SUPPLIER, *ROWS, words, "USt-IdNr. ATU67123454", "", "", *FOOT) is None
+    assert read_vat_id(*SUPPLIER, *ROWS, "Vielen Dank", "", "", "USt-IdNr. ATU67123454", "", "", *FOOT) == "ATU67123454"

@@ -278,6 +278,15 @@ def test_no_glyph_is_lost_beside_others_that_are_drawn_by_themselves(font: str, 
     assert [line.text for line in read_pdf_text(BytesIO(draw_page(write))).lines][1:] == written
 
 
+@pytest.mark.parametrize("size", [3.4, 3.5, 3.52, 3.55, 3.6])
+def test_a_number_in_the_smallest_print_is_read_with_all_its_digits_or_with_none(size: float) -> None:
+    def write(canvas: Canvas) -> None:
+        canvas.setFont("Helvetica", size)
+        canvas.drawString(40, 700, "1100117")
+
+    assert read_visible_text(draw_page(write)) in ("Invoice RE-1", "Invoice RE-1 1100117")
+
+
 def test_pale_glyphs_that_are_drawn_by_themselves_are_seen_as_those_of_a_whole_word_are() -> None:
     """One that shares pixels with a neighbour is not taken for one that may be hidden below another."""
     small_print = "Wir liefern nach unseren Bedingungen, Rif. 1171"

@@ -49,6 +49,13 @@ _OTHER_CONTAINERS = (
 )
 
 
+# Pictures that are not read: GIF, Windows bitmap, WebP, and HEIC and its kin, whose first four bytes are a length.
+_UNREAD_PICTURE = re.compile(rb"GIF8|BM|RIFF....WEBP|....ftyp", re.DOTALL)
+_NO_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1f]")
+# What is still encoded has words that nobody writes.
+_ENCODED = re.compile(rb"\S{60}|%PDF-\d")
+
+
 class ContentKind(StrEnum):
     PDF = "pdf"  # begins with %PDF
     PNG = "png"  # a PNG picture
@@ -60,7 +67,8 @@ class ContentKind(StrEnum):
     CMS = "cms"  # signed or encrypted content: S/MIME, or a signed file
     CALENDAR_OR_CARD = "calendar_or_card"  # iCalendar or vCard
     EMPTY = "empty"  # no bytes
-    OTHER = "other"  # anything else
+    OTHER = "other"  # text, or a file of another kind that is known
+    UNKNOWN = "unknown"  # of no kind that is known: damaged, cut off, still encoded, or of a rare kind
 
 
 class ContainerKind(StrEnum):
@@ -121,7 +129,20 @@ def detect_content_kind(head: bytes) -> ContentKind:
         return ContentKind.OTHER
     if _PDF_HEADER.search(head[:_PDF_HEADER_WITHIN_BYTES]):
         return ContentKind.PDF
-    return ContentKind.CALENDAR_OR_CARD if _CALENDAR_START.match(head) else ContentKind.OTHER
+    if _CALENDAR_START.match(head):
+        return ContentKind.CALENDAR_OR_CARD
+    return ContentKind.OTHER if _UNREAD_PICTURE.match(head) or _is_whole_text(head) else ContentKind.UNKNOWN
+
+
+def _is_whole_text(head: bytes) -> bool:
+    """Text that was seen to its end: a document may stand behind the beginning of a longer one."""
+    if len(head) >= HEAD_BYTES or _NO_TEXT.search(head) or _ENCODED.search(head):
+        return False
+    try:
+        head.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _zip_kind(head: bytes) -> ContentKind:

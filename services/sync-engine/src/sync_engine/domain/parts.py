@@ -24,6 +24,8 @@ class SkipReason(StrEnum):
     REFERENCED_BY_BODY = "referenced_by_body"  # a picture that the HTML body shows by its content id
     SIGNATURE = "signature"  # a PGP or S/MIME signature
     EMPTY = "empty"  # no bytes
+    # Name and type say that it is a PDF or an attached picture, and it has no bytes, or those of no kind that is known.
+    DAMAGED = "damaged"
     CALENDAR_OR_CARD = "calendar_or_card"  # an invitation or a contact card
     TOO_LARGE = "too_large"  # more than 25 MB; what holds other files more than 50 MB
     CLOUD_LINK = "cloud_link"  # a link to a file in a cloud store, not a file
@@ -34,8 +36,8 @@ class SkipReason(StrEnum):
     DONE_BY_OTHER_JOB = "done_by_other_job"  # it could not be fetched, and then another claimant did its mail
 
 
-# Nobody has looked into such a part: it may be the invoice, and no document tells of it.
-NOT_TAKEN = frozenset({SkipReason.TOO_LARGE, SkipReason.TOO_MANY_PARTS, SkipReason.UNAVAILABLE})
+# Nobody has seen what such a part says: it may be the invoice, and no document tells of it.
+NOT_TAKEN = frozenset({SkipReason.TOO_LARGE, SkipReason.TOO_MANY_PARTS, SkipReason.UNAVAILABLE, SkipReason.DAMAGED})
 
 _SIGNATURE_TYPES = frozenset(
     {"application/pgp-signature", "application/pkcs7-signature", "application/x-pkcs7-signature"}
@@ -56,6 +58,11 @@ _MESSAGE_TYPES = frozenset({"message/global", "message/rfc822"})
 _MAX_OVERHEAD_BYTES = 1024
 # Files that are never documents by their name alone: nobody attaches one without its ending.
 _UNREAD_ENDINGS = frozenset({"ics", "p7s", "sig", "vcf"})
+_PDF_TYPES = frozenset({"application/pdf", "application/x-pdf"})
+# Of a file in an archive nothing is said, and some programs say this of every file.
+_TYPES_THAT_SAY_NOTHING = frozenset({"", "application/octet-stream", "binary/octet-stream"})
+_READ_PICTURE_TYPES = frozenset({"image/jpeg", "image/jpg", "image/pjpeg", "image/png", "image/tif", "image/tiff"})
+_READ_PICTURE_ENDINGS = frozenset({"jfif", "jpe", "jpeg", "jpg", "png", "tif", "tiff"})
 _ZIPPED_OFFICE_ENDINGS = frozenset({"docm", "docx", "odp", "ods", "odt", "pptx", "xlsm", "xlsx"})
 _PICTURE_ENDINGS = frozenset({"bmp", "gif", "heic", "jfif", "jpe", "jpeg", "jpg", "png", "svg", "tif", "tiff", "webp"})
 
@@ -82,7 +89,7 @@ def skip_reason_by_name(part: Part) -> SkipReason | None:
     if part.kind is PartKind.UNAVAILABLE:
         return SkipReason.UNAVAILABLE
     if part.kind is PartKind.FILE and part.size_bytes == 0:
-        return SkipReason.EMPTY
+        return _choose_empty_reason(part)
     if file_extension(part.filename) in _UNREAD_ENDINGS and not _may_be_empty(part):
         return skip_reason_by_declaration(part)
     if is_declared_inline_picture(part) and file_extension(part.filename) in _PICTURE_ENDINGS:
@@ -131,11 +138,14 @@ def skip_reason_by_content(part: Part, content: ContentKind, *, shown_ids: froze
     """
     match content:
         case ContentKind.EMPTY:
-            return SkipReason.EMPTY
+            return _choose_empty_reason(part)
         case ContentKind.CALENDAR_OR_CARD:
             return SkipReason.CALENDAR_OR_CARD
         case ContentKind.ZIP | ContentKind.TNEF | ContentKind.OLE | ContentKind.CMS | ContentKind.OTHER:
             return skip_reason_by_declaration(part) or SkipReason.NOT_A_DOCUMENT
+        case ContentKind.UNKNOWN:
+            otherwise = SkipReason.DAMAGED if _is_said_to_be_document(part) else SkipReason.NOT_A_DOCUMENT
+            return skip_reason_by_declaration(part) or otherwise
         case ContentKind.PDF:
             return None
         case _:
@@ -155,11 +165,11 @@ def find_container_kind(part: Part, content: ContentKind) -> ContainerKind | Non
             return ContainerKind.TNEF
         case ContentKind.OLE:
             return None if declaration is SkipReason.NOT_A_DOCUMENT else ContainerKind.MSG
-        case ContentKind.CMS | ContentKind.OTHER if declaration in _CLOSED_DECLARATIONS:
+        case ContentKind.CMS | ContentKind.OTHER | ContentKind.UNKNOWN if declaration in _CLOSED_DECLARATIONS:
             return None
         case ContentKind.CMS:
             return ContainerKind.SMIME
-        case ContentKind.OTHER:
+        case ContentKind.OTHER | ContentKind.UNKNOWN:
             return _find_declared_container(part)
         case _:
             return None
@@ -180,6 +190,24 @@ def _find_declared_container(part: Part) -> ContainerKind | None:
     if part.kind is PartKind.MESSAGE or declared in _MESSAGE_TYPES or ending == "eml":
         return ContainerKind.MESSAGE
     return None
+
+
+def _choose_empty_reason(part: Part) -> SkipReason:
+    return SkipReason.DAMAGED if _is_said_to_be_document(part) else SkipReason.EMPTY
+
+
+def _is_said_to_be_document(part: Part) -> bool:
+    """Of a kind that is read, by name and type; of a PDF by one of them where the other says nothing.
+
+    A picture that the body may show is part of the layout.
+    """
+    declared, ending = _declared_type(part), file_extension(part.filename)
+    if declared in _PDF_TYPES:
+        return ending == "pdf" or part.filename is None
+    if ending == "pdf":
+        return declared in _TYPES_THAT_SAY_NOTHING
+    is_attached = not part.is_inline and part.content_id is None and part.disposition != "inline"
+    return is_attached and declared in _READ_PICTURE_TYPES and ending in _READ_PICTURE_ENDINGS
 
 
 def _may_be_empty(part: Part) -> bool:

@@ -16,6 +16,7 @@ from sync_engine.domain.contained_part import ContainedPart
 from sync_engine.domain.content import ContainerKind, StoredType, find_stored_type
 from sync_engine.domain.mail_allowance import MailAllowance
 from sync_engine.domain.message_records import SkippedPart, StoredPart, sum_stored_bytes
+from sync_engine.domain.parts import NOT_TAKEN
 from sync_engine.domain.untrusted_text import clean_filename
 from sync_engine.handlers.sync_run import SyncRun
 from sync_engine.handlers.upload_part import UploadPart
@@ -88,7 +89,9 @@ class OpenContainer:
         if not contained.path:
             return _skip_part(part, str(contained.skip_reason))
         part_path = f"{part.part_path}/{contained.path}"
-        reason = contained.skip_reason or rejected_reason
+        reason: str | None = contained.skip_reason
+        if rejected_reason and (reason is None or reason in NOT_TAKEN):
+            reason = rejected_reason
         if contained.stored_type is None or reason:
             return SkippedPart(
                 part_path=part_path,

@@ -30,7 +30,7 @@ async def test_every_part_is_recorded_as_stored_or_skipped_with_its_reason(
         "invoice.pdf": None,
         "notes.txt": "not_a_document",
         "invite.ics": "calendar_or_card",
-        "nothing.pdf": "empty",
+        "nothing.pdf": "damaged",
         "logo.png": "referenced_by_body",
     }
     assert (await engine.read_row("message"))["state"] == "open"

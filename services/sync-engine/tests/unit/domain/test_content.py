@@ -1,5 +1,7 @@
 """What bytes are, whatever they are called."""
 
+from base64 import b64encode
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +17,7 @@ _ZIP_OF_A_PDF = b"PK\x03\x04" + b"\x00" * 22 + b"\x0b\x00\x00\x00" + b"invoice.p
         pytest.param(b"", ContentKind.EMPTY, id="nothing"),
         pytest.param(b"%PDF-1.7\n", ContentKind.PDF, id="pdf"),
         pytest.param(b"\r\n" * 500 + b"%PDF-1.4", ContentKind.PDF, id="pdf header within the first kilobyte"),
-        pytest.param(b" " * 1024 + b"%PDF-1.4", ContentKind.OTHER, id="pdf header beyond the first kilobyte"),
+        pytest.param(b" " * 1024 + b"%PDF-1.4", ContentKind.UNKNOWN, id="pdf header beyond the first kilobyte"),
         pytest.param(b"please send a %PDF- file", ContentKind.OTHER, id="text that only speaks of one"),
         pytest.param(_ZIP_OF_A_PDF, ContentKind.ZIP, id="zip whose first kilobyte holds a pdf header"),
         pytest.param(b"\x78\x9f\x3e\x22" + b"%PDF-1.4", ContentKind.TNEF, id="tnef whose first kilobyte holds one"),
@@ -44,7 +46,14 @@ _ZIP_OF_A_PDF = b"PK\x03\x04" + b"\x00" * 22 + b"\x0b\x00\x00\x00" + b"invoice.p
             b"\x30\x82\x10\x00\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x07\x02%PDF-1.4", ContentKind.CMS, id="signed pdf"
         ),
         pytest.param(b"\x30\x80\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x07\x03", ContentKind.CMS, id="encrypted mail"),
-        pytest.param(b"\x30\x82\x10\x00\x02\x01\x00", ContentKind.OTHER, id="a key"),
+        pytest.param(b"\x30\x82\x10\x00\x02\x01\x00", ContentKind.UNKNOWN, id="a key"),
+        pytest.param(b"RIFF\x10\x00\x00\x00WEBPVP8 ", ContentKind.OTHER, id="webp"),
+        pytest.param(b"\x00\x00\x00\x18ftypheic", ContentKind.OTHER, id="heic"),
+        pytest.param("Grüße, die Rechnung folgt.\n".encode(), ContentKind.OTHER, id="text"),
+        pytest.param("Grüße".encode("latin-1"), ContentKind.UNKNOWN, id="letters of another encoding"),
+        pytest.param(b"junk\n" * 1500, ContentKind.UNKNOWN, id="text that goes on"),
+        pytest.param(b64encode(b"%PDF-1.4" + bytes(60)), ContentKind.UNKNOWN, id="pdf that is still encoded"),
+        pytest.param(b"MZ\x90\x00\x03", ContentKind.UNKNOWN, id="program"),
     ],
 )
 def test_the_first_bytes_decide(head: bytes, content: ContentKind) -> None:

@@ -1,5 +1,7 @@
 """Which parts are stored, and the reason of each that is not: the rules of the samples' index, as small cases."""
 
+from dataclasses import replace
+
 import pytest
 
 from mailroom_common.providers.types import OMITTED_PARTS, Part, PartKind
@@ -10,6 +12,7 @@ from sync_engine.domain.parts import (
     SkipReason,
     find_container_kind,
     find_shown_ids,
+    may_be_document,
     needs_html_body,
     skip_reason_by_content,
     skip_reason_by_name,
@@ -284,6 +287,62 @@ def test_a_container_may_be_twice_as_large_as_a_file() -> None:
     assert skip_reason_by_name(part("a.pdf", "application/pdf", size_bytes=size_bytes)) is SkipReason.TOO_LARGE
 
 
+NOISE = bytes(range(256))
+
+
+@pytest.mark.parametrize(
+    "subject",
+    [
+        pytest.param(part("invoice.pdf", "application/pdf"), id="pdf"),
+        pytest.param(part("INVOICE.PDF", "application/x-pdf; name=a", disposition="inline"), id="and inline"),
+        pytest.param(part("invoice.pdf", OCTETS), id="pdf whose type says nothing"),
+        pytest.param(part("invoice.pdf", None, disposition=None), id="pdf in an archive"),
+        pytest.param(part(None, "application/pdf"), id="pdf without a name"),
+        pytest.param(part("receipt.jpg", "image/jpeg"), id="picture"),
+        pytest.param(part("scan.tif", "image/tiff", disposition=None), id="picture without a disposition"),
+    ],
+)
+@pytest.mark.parametrize("content", [b"", NOISE, NOISE * 20, b"junk\n" * 1500 + PDF, b"MZ\x90\x00"])
+def test_what_is_said_to_be_a_document_and_has_no_bytes_of_one_is_damaged(subject: Part, content: bytes) -> None:
+    assert judge(subject, content) is SkipReason.DAMAGED
+    counted = replace(subject, size_bytes=len(content))
+    assert judge(counted, content) is SkipReason.DAMAGED
+    assert may_be_document(counted), "its mail is not rejected for want of a document"
+
+
+@pytest.mark.parametrize(
+    ("subject", "content", "reason"),
+    [
+        pytest.param(part("data.bin", OCTETS), NOISE, SkipReason.NOT_A_DOCUMENT, id="said to be nothing"),
+        pytest.param(part("data.bin", OCTETS), b"", SkipReason.EMPTY, id="nothing, said to be nothing"),
+        pytest.param(part("notes.txt", "application/pdf"), NOISE, SkipReason.NOT_A_DOCUMENT, id="the name disagrees"),
+        pytest.param(part("invoice.pdf", "text/plain"), NOISE, SkipReason.NOT_A_DOCUMENT, id="the type disagrees"),
+        pytest.param(part("invoice.pdf", OCTETS), GIF, SkipReason.NOT_A_DOCUMENT, id="another kind that is known"),
+        pytest.param(part("invoice.pdf", OCTETS), b"\x00\x05\x16\x07..", SkipReason.NOT_A_DOCUMENT, id="resource fork"),
+        pytest.param(
+            part("logo.png", "image/png", content_id="x", disposition=None),
+            NOISE,
+            SkipReason.NOT_A_DOCUMENT,
+            id="picture that a body may show",
+        ),
+        pytest.param(
+            part("photo.jpg", "image/jpeg"), b"RIFF....WEBP", SkipReason.NOT_A_DOCUMENT, id="webp called jpeg"
+        ),
+    ],
+)
+def test_what_nobody_calls_a_document_or_what_is_another_kind_is_not_damaged(
+    subject: Part, content: bytes, reason: SkipReason
+) -> None:
+    assert judge(subject, content) is reason
+
+
+def test_an_attached_mail_is_one_whatever_its_first_bytes_look_like() -> None:
+    forwarded = part("Facture.eml", "message/rfc822")
+    assert find_container_kind(forwarded, detect_content_kind(b"x" * HEAD_BYTES)) is ContainerKind.MESSAGE
+    invitation = part("invitation.eml", "text/calendar")
+    assert find_container_kind(invitation, detect_content_kind(NOISE)) is None
+
+
 def test_reasons_are_the_words_that_users_know() -> None:
     assert {str(reason) for reason in SkipReason} == {
         "not_a_document",
@@ -291,6 +350,7 @@ def test_reasons_are_the_words_that_users_know() -> None:
         "referenced_by_body",
         "signature",
         "empty",
+        "damaged",
         "calendar_or_card",
         "too_large",
         "too_many_parts",
@@ -304,7 +364,7 @@ def test_reasons_are_the_words_that_users_know() -> None:
 @pytest.mark.parametrize(
     ("subject", "reason"),
     [
-        pytest.param(part("invoice.pdf", "application/pdf", size_bytes=0), SkipReason.EMPTY, id="no bytes"),
+        pytest.param(part("invoice.pdf", "application/pdf", size_bytes=0), SkipReason.DAMAGED, id="no bytes"),
         pytest.param(part("invite.ics", OCTETS), SkipReason.CALENDAR_OR_CARD, id="calendar entry by its name"),
         pytest.param(part("smime.p7s", OCTETS), SkipReason.SIGNATURE, id="signature by its name"),
         pytest.param(part("smime.p7m", OCTETS), None, id="S/MIME mail"),

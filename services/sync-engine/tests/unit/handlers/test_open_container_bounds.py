@@ -15,7 +15,7 @@ from mailroom_common.blobs.store import StoredBlob
 from mailroom_common.providers.types import Part, PartKind
 from sync_engine.domain.content import ContainerKind
 from sync_engine.domain.mail_allowance import FREE_BYTES, MailAllowance
-from sync_engine.domain.message_records import StoredPart, sum_stored_bytes
+from sync_engine.domain.message_records import SkippedPart, StoredPart, sum_stored_bytes
 from sync_engine.handlers.open_container import OpenContainer
 from sync_engine.handlers.sync_run import SyncRun
 from sync_engine.handlers.upload_part import UploadPart
@@ -44,14 +44,18 @@ class OneMail:
         self._allowance = MailAllowance()
 
     async def open_zip(self, path: str, archive: bytes) -> list[StoredPart]:
+        return [part for part in await self.judge_zip(path, archive) if isinstance(part, StoredPart)]
+
+    async def judge_zip(
+        self, path: str, archive: bytes, rejected_reason: str | None = None
+    ) -> tuple[StoredPart | SkippedPart, ...]:
         file = self._folder / path
         file.write_bytes(archive)
         run = cast("SyncRun", SimpleNamespace(doc_source_id="d1", source=SimpleNamespace(tenant_id="acme")))
         part = Part(part_path=path, kind=PartKind.FILE, filename="a.zip", content_type=None, size_bytes=len(archive))
-        parts = await self._open.open_container(
-            run, "m1", part, ContainerKind.ZIP, file, rejected_reason=None, allowance=self._allowance
+        return await self._open.open_container(
+            run, "m1", part, ContainerKind.ZIP, file, rejected_reason=rejected_reason, allowance=self._allowance
         )
-        return [part for part in parts if isinstance(part, StoredPart)]
 
 
 @pytest.fixture
@@ -83,3 +87,15 @@ async def test_entries_that_are_free_each_are_not_all_free(mail: OneMail) -> Non
     archive = make_zip({f"{number}.pdf": SHRINKING for number in range(20)})
     taken = [part for part in await mail.open_zip("1", archive) if part.via]
     assert 0 < sum_stored_bytes(taken) <= 200 * len(archive) + FREE_BYTES < 20 * len(SHRINKING)
+
+
+@pytest.mark.parametrize(
+    ("rejected_reason", "reasons"),
+    [(None, ["damaged", "not_a_document"]), ("rejected_mail:bounce", ["rejected_mail:bounce", "not_a_document"])],
+)
+async def test_nobody_misses_a_damaged_file_of_a_mail_that_this_mailbox_sent(
+    mail: OneMail, rejected_reason: str | None, reasons: list[str]
+) -> None:
+    archive = make_zip({"invoice.pdf": bytes(range(256)), "notes.txt": b"hello"})
+    parts = await mail.judge_zip("1", archive, rejected_reason)
+    assert [part.skip_reason for part in parts if isinstance(part, SkippedPart)] == reasons

@@ -6,7 +6,7 @@ Its rows and fields look as those of a note do. Completed, each trade would be b
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import islice, takewhile
 
 from ingestion.domain.transcript import TextLine
 from ingestion.extract.document_kind import DocumentKind, has_title
@@ -15,6 +15,7 @@ from ingestion.extract.trades import labels
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import ReadLine
 from ingestion.extract.trades.no_trade_words import MOVEMENTS
+from ingestion.extract.trades.sections import is_table_head
 
 _HEAD_LINES = 40
 _MAX_TITLE = 70  # letters
@@ -69,6 +70,30 @@ def may_come_after_note(page: Sequence[TextLine], lines: Sequence[ReadLine]) -> 
     """Whether a note of its own came before, perhaps."""
     is_about_note = any(_ABOUT_A_NOTE.search(title) for title in _list_titles(lines))
     return is_about_note or _quotes_mail(lines) or _begins_with_report(page, lines)
+
+
+def may_be_report_of_costs(page: Sequence[TextLine], lines: Sequence[ReadLine]) -> bool:
+    """Whether a title of a list speaks of costs, or of a review, and none above its table says what it lists."""
+    titles = list(_list_titles_above_table(page, lines))
+    return any(map(_OF_COSTS.search, titles)) and not any(map(MOVEMENTS.search, titles))
+
+
+def _list_titles_above_table(page: Sequence[TextLine], lines: Sequence[ReadLine]) -> Iterator[str]:
+    """None where one of them is the title of a note or of a statement."""
+    head = list(takewhile(lambda line: not _is_head_of_columns(line), islice(lines, _HEAD_LINES)))
+    kinds = (DocumentKind.CONTRACT_NOTE, DocumentKind.ACTIVITY_STATEMENT)
+    if not any(has_title(page[: len(head)], kind) for kind in kinds):
+        yield from _list_titles(head)
+
+
+def _is_head_of_columns(line: ReadLine) -> bool:
+    return len(line.source.cells) > 1 and is_table_head(line)
+
+
+_OF_COSTS = match_any(
+    r"\b(?:costs?|charges|fees)\b|kosten|geb[üu]hren|\b(?:frais|co[ûu]ts?)\b|\b(?:costes?|costos?|gastos)\b|\b(?:costi|oneri|spese)\b|\b(?:custos|encargos)\b|kostnad|omkostning|gebyr|avgift|\bkoszt|\bop[łl]at|\bn[áa]klad|\bpoplat|\bmifi[dr]\b|\breview\b|\bsuitability\b"
+    r"|\b(?:execution|ausf[üu]hrungs)-?\s?(?:quality|qualit[äa]t)\b|\btca\b|\bbest[\s-]execution\b"
+)
 
 
 def _begins_with_report(page: Sequence[TextLine], lines: Sequence[ReadLine]) -> bool:

@@ -7,8 +7,10 @@ from decimal import Decimal
 
 from ingestion.extract.trades import labels
 from ingestion.extract.trades.candidates import Candidates
+from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import ReadLine
 from ingestion.extract.trades.numbers import Number
+from ingestion.extract.trades.sections import is_table_head
 from ingestion.extract.trades.settlement import Settlement
 
 _MAX_CELL = 140  # letters
@@ -32,7 +34,7 @@ _NOT_IN_IT = re.compile(
 )
 # `Imposto do selo s/ comissão`: what the tax is on.
 _ON = re.compile(
-    r"[\s(]*(?:on|of|auf|von|vom|der|des|sur|su[il]?|sull[ae']|sobre|s/|over|op|van|de|das?|dos?|af|av|p[åa]|od|z)\b",
+    r"[\s(]*(?:s/|(?:on|of|auf|von|vom|der|des|sur|su[il]?|sull[ae']|sobre|over|op|van|de|das?|dos?|af|av|p[åa]|od|z)\b)",
     re.IGNORECASE,
 )
 _BY_STATE = re.compile(
@@ -49,6 +51,32 @@ def has_mixed_costs(lines: Sequence[ReadLine], settlement: Settlement) -> bool:
         any(number.is_money and number.value not in (0, total) for number in line.numbers) and _is_mixed(line)
         for line in lines
     )
+
+
+def has_column_of_both(lines: Sequence[ReadLine]) -> bool:
+    """Whether the head of a table of trades joins words for both: `Fees/Taxes`, `Commission & stamp`."""
+    return any(_is_head_of_trades(line) and _joins_both(line.text) for line in lines)
+
+
+def _is_head_of_trades(line: ReadLine) -> bool:
+    """`Charges and taxes` alone is the heading of what a note lists below."""
+    return is_table_head(line) and any(place.label in (Label.QUANTITY, Label.PRICE) for place in line.labels)
+
+
+def _joins_both(text: str) -> bool:
+    taxes = _list_taxes(text)
+    for fee in [*_FEE.finditer(text)][:_MAX_WORDS_OF_KIND] if taxes else ():
+        for tax in taxes:
+            first, second = sorted((fee, tax), key=lambda match: match.start())
+            if _JOINED.fullmatch(text, first.end(), second.start()):
+                return True
+    return False
+
+
+_JOINED = re.compile(
+    r"[^\S\t]?(?:/|&|\+|,|\b(?:and|und|et|y|e|en|og|och|i|a|oraz|sowie|or|oder|ou|incl?\.?|including|inkl\.?|with|mit|plus)(?!\w))[^\S\t]?(?:(?:other|sonstige|autres|otros|altre|transaction)[^\S\t])?",
+    re.IGNORECASE,
+)
 
 
 def leaves_cost_of_other_kind(lines: Sequence[ReadLine], candidates: Candidates, settlement: Settlement) -> bool:
@@ -89,13 +117,7 @@ def _is_mixed(line: ReadLine) -> bool:
 
 def _names_both(line: ReadLine, cell: str, start: int) -> bool:
     """With no amount between them, and one behind."""
-    within_fees = [*_VAT.finditer(cell)]
-    taxes = [
-        match
-        for match in _TAX.finditer(cell)
-        if not any(vat.start() <= match.start() < vat.end() for vat in within_fees)
-        and not _OF_EXCHANGE.search(cell, 0, match.start())
-    ][:_MAX_WORDS_OF_KIND]
+    taxes = _list_taxes(cell)
     for fee in [*_FEE.finditer(cell)][:_MAX_WORDS_OF_KIND] if taxes else ():
         for tax in taxes:
             first, second = sorted((fee, tax), key=lambda match: match.start())
@@ -108,3 +130,14 @@ def _names_both(line: ReadLine, cell: str, start: int) -> bool:
             if has_amount and not has_number:
                 return True
     return False
+
+
+def _list_taxes(text: str) -> list[re.Match[str]]:
+    """The words for what a state takes, without those on services, which are part of the fee."""
+    within_fees = [*_VAT.finditer(text)]
+    return [
+        match
+        for match in _TAX.finditer(text)
+        if not any(vat.start() <= match.start() < vat.end() for vat in within_fees)
+        and not _OF_EXCHANGE.search(text, 0, match.start())
+    ][:_MAX_WORDS_OF_KIND]

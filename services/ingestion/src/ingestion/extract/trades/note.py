@@ -33,6 +33,7 @@ from ingestion.extract.trades.day_order import determine_day_first, may_be_dolla
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.later_papers import is_report_on_trades
 from ingestion.extract.trades.lines import MAX_LINES, ReadLine, read_lines
+from ingestion.extract.trades.mixed_costs import has_column_of_both
 from ingestion.extract.trades.named_above import forget_what_stands_above
 from ingestion.extract.trades.named_days import begins_with_other_day
 from ingestion.extract.trades.no_trade import (
@@ -161,6 +162,8 @@ def _read_lines(page: Sequence[TextLine], lines: Sequence[ReadLine], *, is_cut: 
     readings = _read_trades(lines, shared, kind)
     if begins_with_other_day(lines):
         readings = [replace(reading, is_date_certain=False) for reading in readings]
+    if has_column_of_both(lines):
+        readings = list(map(_forget_costs, readings))
     document_type = ACTIVITY_STATEMENT if kind is DocumentKind.ACTIVITY_STATEMENT else CONTRACT_NOTE
     if not is_cut and not _may_have_trades(page, lines, kind, readings):
         if kind is not DocumentKind.ACTIVITY_STATEMENT or (inside := _find_note_inside(lines, shared)) is None:
@@ -450,6 +453,10 @@ def _name_dollar(reading: TradeReading, dollar: str | None, *, is_open: bool) ->
     if reading.trade.currency != "USD" or (dollar is None and not is_open):
         return reading
     return replace(reading, trade=replace(reading.trade, currency=dollar))
+
+
+def _forget_costs(reading: TradeReading) -> TradeReading:
+    return replace(reading, trade=replace(reading.trade, fees=None, taxes=None), is_settlement_proven=False)
 
 
 def _find_dollar(lines: Sequence[ReadLine]) -> str | None:

@@ -34,7 +34,7 @@ _CENTS = 2  # decimals
 _BLANKS = "\u00a0\u202f\u2009"
 _TOKEN = re.compile(
     rf"(?<![\w.,'’/:])(?:(?P<before>{_MONEY})\s{{0,20}})?(?P<sign>[-−–+(])?\s?(?:(?P<inner>{_MONEY})\s?)?"
-    rf"(?P<number>\d{{1,3}}(?:['’]\d{{3}})+(?:\.\d{{1,12}})?|\d{{1,3}}(?:[{_BLANKS}]\d{{3}})+(?:,\d{{1,12}})?|\d(?:[\d.,]{{0,30}}\d)?)"
+    rf"(?P<number>\d{{1,3}}(?:['’]\d{{3}})+(?:\.\d{{1,12}})?|\d{{1,3}}(?:[{_BLANKS}]\d{{3}})+(?:[.,]\d{{1,12}})?|\d(?:[\d.,]{{0,30}}\d)?)"
     rf"(?:,--|,-|\.-|\.–)?(?P<after>\s?[-−–](?=\s|$|[A-Z]{{3}}))?(?![\w/:’']|[.,]\d)?(?:\s{{0,3}}(?P<unit>{_MONEY})(?![\w]))?",
 )
 _DIGIT = re.compile(r"\d")
@@ -42,7 +42,12 @@ _ENDS_WITH_AMOUNT = re.compile(rf"(?<!\w){_MONEY}\s?[-−–]?\d[\d.,'’]{{0,30
 _ENDS_WITH_CURRENCY = re.compile(rf"\d\s?[-−–]?\s?{_MONEY}\s*$")
 _IN_PENCE = re.compile(r"p(?![^\W_])")
 _BEFORE_NUMBER = re.compile(r"\s{0,3}[-−–+(]?\s?\d")
-_GROUPED_BY_BLANK = re.compile(r"(?<![\d.,])\d{1,3}(?: \d{3})+(?:,\d{1,12})?(?![\d.,])")
+_GROUPED_BY_BLANK = re.compile(r"(?<![\d.,])\d{1,3}(?: \d{3})+(?:[.,]\d{1,12})?(?![\d.,])")
+# With a decimal point, as in South Africa and the Baltics: no number begins with two zeros and none stands between a
+# currency and another amount, so that `6 000.00` and `USD 6 250.00` are one.
+_GROUPED_BEFORE_POINT = re.compile(
+    rf"(?<![\d.,])\d{{1,3}} 0\d\d(?: \d{{3}})*\.\d{{2}}(?!\d)|{_MONEY}\s?\d{{1,3}}(?: \d{{3}})+\.\d{{2}}(?=\s*(?:$|\t))"
+)
 _GROUPED_BY_MARK = re.compile(r"\d{1,3}(?:[.'’]\d{3})+(?:,\d{1,12})?")
 _MASKED = re.compile(
     r"\b[A-Z]{2}[A-Z0-9]{9}\d\b"  # ISIN
@@ -117,7 +122,7 @@ def mask_codes(text: str) -> str:
 
 def determine_style(texts: Iterable[str]) -> NumberStyle:
     marks: Counter[str] = Counter()
-    blank_groups = other_groups = in_front = behind = 0
+    blank_groups = before_point = other_groups = in_front = behind = 0
     dollars: set[str] = set()
     for text in texts:
         # A line that ends with an amount says on which side of it the currency stands.
@@ -129,11 +134,12 @@ def determine_style(texts: Iterable[str]) -> NumberStyle:
             dollars |= _list_dollars(match)
             other_groups += _GROUPED_BY_MARK.fullmatch(match["number"]) is not None
         blank_groups += any("," in match[0] for match in _GROUPED_BY_BLANK.finditer(text))
+        before_point += _GROUPED_BEFORE_POINT.search(text) is not None
     ranked = marks.most_common(2)
     is_clear = ranked and (len(ranked) == 1 or ranked[0][1] > ranked[1][1])
     mark = ranked[0][0] if is_clear else None
     dollar = next(iter(dollars)) if len(dollars) == 1 and "USD" not in dollars else None
-    may_have_blank_groups = blank_groups > 0 and mark == ","
+    may_have_blank_groups = (blank_groups > 0 and mark == ",") or (before_point > 0 and mark == ".")
     return NumberStyle(
         mark, may_have_blank_groups and not other_groups, in_front > behind, may_have_blank_groups, dollar
     )

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from ingestion.domain.transcript import TextLine
 from ingestion.extract.trades.before_trade import may_be_before_trade
-from ingestion.extract.trades.later_papers import may_come_after_note
+from ingestion.extract.trades.later_papers import may_be_report_of_costs, may_come_after_note
 from ingestion.extract.trades.lines import ReadLine
 from ingestion.extract.trades.repeated_trades import says_all_again
 from ingestion.extract.trades.row_notes import has_row_of_other_note
@@ -35,7 +35,7 @@ def find_paper_doubts(
         "made": may_be_before_trade(page, lines, is_single=is_single),
         "parts": _has_doubtful_parts(lines, is_list=is_list, is_single=is_single, is_statement=is_statement),
         "again": says_all_again(trades, is_statement=is_statement),
-        "earlier": may_come_after_note(page, lines),
+        "earlier": may_come_after_note(page, lines) or (is_list and may_be_report_of_costs(page, lines)),
     }
     return [name for name, is_doubted in doubts.items() if is_doubted]
 

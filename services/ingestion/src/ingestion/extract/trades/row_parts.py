@@ -19,7 +19,7 @@ _SIDE_ALONE = re.compile(rf"(?:{labels.DIRECTION.pattern})\W{{0,2}}", re.IGNOREC
 _NEAR = 6.0  # points to the right of where the rows begin
 _VALUE = re.compile(r"(?<!\d)(?!(?:19|20)\d\d\b)\d{3}|:\s?\w*\d")  # of an account, say
 _OTHER_THAN_DONE = re.compile(
-    r"\b(?:awaiting|proposed?|planned|scheduled|upcoming|future|previous|last|example|sample|specimen|how\s+to|recurring|expected|unsettled|preview|not\s+yet|geplant\w*|vorgesehen\w*|anstehend\w*|vorherig\w*|vormonat\w*|muster|beispiel\w*|nachrichtlich|vorschau|noch\s+nicht|pas\s+encore|a[úu]n\s+no|non\s+ancora|nog\s+niet|ainda\s+n[ãa]o|[äa]nnu\s+inte|(?:enn[åa]|endnu)\s+ikke|jeszcze\s+nie|dosud|pr[ée]vu\w*|venir|pr[ée]c[ée]dent\w*|rappel|exemple|programm[ée]\w*"
+    r"\b(?:awaiting|proposed?|planned|scheduled|upcoming|future|previous|last|example|sample|specimen|how\s+to|recurring|expected|unsettled|preview|not\s+yet|geplant\w*|vorgesehen\w*|anstehend\w*|vorherig\w*|vormonat\w*|muster|beispiel\w*|nachrichtlich|vorschau|(?:noch\s+)?nicht|pas\s+encore|a[úu]n\s+no|non\s+ancora|nog\s+niet|ainda\s+n[ãa]o|[äa]nnu\s+inte|(?:enn[åa]|endnu)\s+ikke|jeszcze\s+nie|dosud|pr[ée]vu\w*|venir|pr[ée]c[ée]dent\w*|rappel|exemple|programm[ée]\w*"
     r"|previst\w+|pr[óo]xim\w+|prossim\w+|anterior\w*|ejemplo|esempio|gepland\w*|komende|vorige|voorbeeld|kommande|kommende|exempel|tidigare|forrige|planlag\w+|planowan\w+|przysz[łl]\w+|poprzedni\w*|pl[áa]novan\w+|budouc[íi]\w*|p[řr]edchoz[íi]\w*)\b",
     re.IGNORECASE,
 )

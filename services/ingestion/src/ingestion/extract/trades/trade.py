@@ -25,6 +25,7 @@ from ingestion.extract.trades.names import find_name
 from ingestion.extract.trades.numbers import Number
 from ingestion.extract.trades.onward_amounts import names_other_currency
 from ingestion.extract.trades.products import PENNY, Product, build_product, find_product
+from ingestion.extract.trades.rival_quantities import may_be_of_other_quantity
 from ingestion.extract.trades.rows import ProductRow, drop_total, find_product_rows
 from ingestion.extract.trades.security import find_isin, find_reference, find_wkn, list_isins
 from ingestion.extract.trades.settlement import Settlement, find_settlement, find_single, list_currencies
@@ -133,6 +134,10 @@ def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
         is_cancellation=takes_back,
     )
     is_proven = settlement is not None and settlement.is_proven
+    if product is not None and settlement is not None:
+        is_proven = is_proven and not may_be_of_other_quantity(
+            candidates, product, settlement, direction, is_of_column=row is not None
+        )
     is_product_proven = (
         product is not None and not has_unexplained_rows and _knows_quantity_from_price(product, candidates)
     )

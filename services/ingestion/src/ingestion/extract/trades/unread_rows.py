@@ -19,6 +19,7 @@ from ingestion.extract.trades.numbers import Number
 from ingestion.extract.trades.row_side import SidePlace, find_row_side
 from ingestion.extract.trades.rows import find_product_rows
 from ingestion.extract.trades.sections import list_lines_without_trades
+from ingestion.extract.trades.security import list_isins
 from ingestion.extract.trades.settlement_tables import has_settlement_day
 from ingestion.extract.trades.side_and_dates import SHORT_DATE
 
@@ -31,13 +32,14 @@ _LINES_OF_ROW = 3
 @dataclass(frozen=True, slots=True)
 class _Row:
     """`table`: the head that it stands below, as often as that is printed, and whether that names the day of the
-    settlement."""
+    settlement. Not `is_dated`: what stands where other rows have their day is none that is known, `5 Nov`, `"`."""
 
     line: ReadLine
     numbers: tuple[Number, ...]
     direction: Direction | None
     table: tuple[str, bool]
     multiplies: bool
+    is_dated: bool
 
     @property
     def printed(self) -> frozenset[Decimal]:
@@ -52,21 +54,27 @@ def list_unread_rows(
     tables: dict[tuple[str, bool], list[_Row]] = defaultdict(list)
     for row in _list_rows(lines, columns, without_trades):
         tables[row.table].append(row)
+    tables = {table: rows for table, rows in tables.items() if any(row.is_dated for row in rows)}
     if len(trades) == 1 and not is_statement:
+        # What a note lists without a day is of its one trade.
+        tables = {table: [row for row in rows if row.is_dated] for table, rows in tables.items()}
         tables = {table: rows for table, rows in tables.items() if not _are_of_note(rows, trades[0])}
     return [row.line for rows in tables.values() for row in _list_without_trade(rows, trades)]
 
 
 def _list_rows(lines: Sequence[ReadLine], columns: Columns, without_trades: Container[int]) -> Iterator[_Row]:
-    head = ""
+    head: ReadLine | None = None
     priced = {row.index for row in list_rows_below_heads(lines)}
     for position, line in enumerate(lines):
         if len(line.labels) >= _MIN_HEADS and not line.numbers and not line.dates:
-            head = line.text
-        if line.index in without_trades or len(line.text) > _MAX_ROW or not has_day(line):
+            head = line
+        if line.index in without_trades or len(line.text) > _MAX_ROW:
             continue
         side = find_row_side(line)
         is_sided = side.place is SidePlace.IN_COLUMN
+        is_dated = has_day(line)
+        if not is_dated and (_goes_on(lines, position) or not _is_row_below(head, line, is_sided=is_sided)):
+            continue
         numbers = _list_plain(line)
         if is_sided and len(numbers) < _MIN_NUMBERS:
             numbers += [number for row in _list_lines_of_row(lines, position) for number in _list_plain(row)]
@@ -77,8 +85,8 @@ def _list_rows(lines: Sequence[ReadLine], columns: Columns, without_trades: Cont
             is_in_table = line.index in columns.rows or (line.index in priced and len(numbers) > _MIN_NUMBERS)
             is_row = len(numbers) >= _MIN_NUMBERS and (is_in_table or multiplies)
         if is_row:
-            table = (head, has_settlement_day(line, lines))
-            yield _Row(line, tuple(numbers), side.direction if is_sided else None, table, multiplies)
+            table = (head.text if head else "", has_settlement_day(line, lines))
+            yield _Row(line, tuple(numbers), side.direction if is_sided else None, table, multiplies, is_dated)
 
 
 def list_rows_below_heads(lines: Sequence[ReadLine]) -> list[ReadLine]:
@@ -103,6 +111,20 @@ def has_day(line: ReadLine) -> bool:
 
 def _list_plain(line: ReadLine) -> list[Number]:
     return [number for number in line.numbers if not number.is_percent]
+
+
+def _is_row_below(head: ReadLine | None, line: ReadLine, *, is_sided: bool) -> bool:
+    """Whether a line without a day is a row: quantity × price = amount, and a side, a security or a cell for each of
+    the head's, which a total has not."""
+    if head is None or not find_product_rows([line]):
+        return False
+    return is_sided or bool(list_isins([line])) or len(line.source.cells) == len(head.source.cells)
+
+
+def _goes_on(lines: Sequence[ReadLine], position: int) -> bool:
+    """Whether it is the rest of a row that is broken into lines: above it stands a day, and no numbers."""
+    above = (lines[position - back] for back in range(1, min(_LINES_OF_ROW, position + 1)))
+    return any(has_day(line) and len(_list_plain(line)) < _MIN_NUMBERS for line in above)
 
 
 def _list_lines_of_row(lines: Sequence[ReadLine], position: int) -> Iterator[ReadLine]:

@@ -39,6 +39,14 @@ def test_what_trades_cost_in_a_year_or_how_well_they_were_made_is_no_trade(title
     assert not read(title + TABLE).has_trades
 
 
+@pytest.mark.parametrize(
+    "title", ["Your costs and charges", "Kostentransparenz", "MiFID II disclosure", "Annual review"]
+)
+def test_a_list_below_a_title_that_speaks_of_costs_or_of_a_review_is_doubted(title: str) -> None:
+    assert read(title + TABLE).doubts == ("earlier",)
+    assert read(f"Transactions\n{title}{TABLE}").doubts == ()
+
+
 @pytest.mark.parametrize("title", ["Transaction statement", "Umsatzübersicht 2026", "Relevé de compte"])
 def test_a_statement_that_says_its_costs_below_has_its_trades(title: str) -> None:
     reading = read(f"{title}{TABLE}Ex-post costs and charges 2026")

@@ -15,7 +15,8 @@ NOTE = ENGLISH.replace("Execution date/time: 15 Jan 2026 08:13:35", "Traded  15 
         "Executed on your order of 14 January 2026",
         "Dealt on your instruction of 14 January 2026",
         "Traded on a regulated market. Prices valid on 16 January 2026",
-        "Earliest sale date  5 May 2027",
+        "Executed on your order given on 14 January 2026",
+        "Earliest dealing date  5 May 2027",
     ],
 )
 def test_a_day_that_is_called_nearly_the_trades_is_not_the_trades(line: str) -> None:

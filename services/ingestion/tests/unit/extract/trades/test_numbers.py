@@ -38,6 +38,22 @@ def test_the_decimal_mark_is_what_most_numbers_of_the_document_say() -> None:
     assert determine_style(["7.502", "12"]).decimal_mark is None
 
 
+@pytest.mark.parametrize("text", ["Total USD 6 000.00", "Total USD 6 250.00", "6 050.00 EUR", "1 000 000.00"])
+def test_blanks_part_thousands_before_a_point_where_no_other_number_may_stand_there(text: str) -> None:
+    assert determine_style([text, "Price 3.00"]).has_blank_groups
+
+
+@pytest.mark.parametrize("text", ["Sold 30 125.50", "Total USD 6 250.00 today 3.00", "Total USD 6,000.00"])
+def test_two_numbers_side_by_side_are_no_thousands_before_a_point(text: str) -> None:
+    assert not determine_style([text, "Price 3.00"]).has_blank_groups
+
+
+def test_blanks_and_a_point_part_one_number() -> None:
+    style = determine_style(["Total USD 6 000.00"])
+    assert [number.value for number in find_numbers("Total USD 6 000.00", 0, style)] == [6000]
+    assert [number.value for number in find_numbers("Quantity 2 000", 0, style)] == [2000]
+
+
 def test_blanks_part_thousands_only_where_nothing_else_does() -> None:
     blanks = determine_style(["Montant 12 345,60 EUR"])
     assert [number.value for number in find_numbers("12 345,60", 0, blanks)] == [Decimal("12345.60")]

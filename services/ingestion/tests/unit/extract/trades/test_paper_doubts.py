@@ -155,6 +155,7 @@ def test_a_list_of_trades_has_no_doubt() -> None:
         "1. Orders awaiting execution",
         "Orders still open as of 30/11/2026:",
         "Your orders (not yet executed)",
+        "Nicht abgerechnete Geschäfte",
         "Open orders",
         "Órdenes pendientes:",
     ],

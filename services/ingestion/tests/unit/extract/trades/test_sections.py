@@ -275,7 +275,7 @@ def test_a_word_for_a_side_above_rows_is_that_of_all_of_them(
     head = "Handelstag  Wertpapier  ISIN  Stück  Kurs EUR  Betrag EUR"
     rows = (
         "03.11.2026  Siemens AG  DE0007236101  10  180,00  1.800,00",
-        "05.11.2026  BASF SE  DE000BASF111  30  44,50  1.335,00",
+        "05.11.2026  SAP SE  DE0007164600  5  200,00  1.000,00",
         "12.11.2026  BASF SE  DE000BASF111  25  44,50  1.112,50",
     )
     again = [head] if is_head_repeated else []

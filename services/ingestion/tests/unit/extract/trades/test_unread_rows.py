@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from decimal import Decimal
 from random import Random
@@ -11,8 +11,11 @@ import pytest
 from note_texts import read
 
 from ingestion.domain.trade_routing import find_trade_review_reason
-from ingestion.domain.transcript import TextCell, TextLine
+from ingestion.domain.transcript import TextCell, TextLine, Transcript
+from ingestion.extract.trades.columns import find_columns
+from ingestion.extract.trades.lines import read_lines
 from ingestion.extract.trades.note import NoteReading, read_note
+from ingestion.extract.trades.unread_rows import list_unread_rows
 
 _CENT = Decimal("0.01")
 _SECURITIES = (
@@ -215,6 +218,15 @@ def test_a_row_with_a_day_a_side_and_an_amount_that_is_no_trade_keeps_the_docume
     assert is_certain(read(ACTIVITY.format(row="Page 1 of 1")))
 
 
+def test_a_row_is_read_only_by_a_trade_with_its_numbers() -> None:
+    page = Transcript.from_rows(ACTIVITY.format(row="").strip().splitlines()).lines
+    lines, _ = read_lines(page, day_first=False)
+    (found,) = read_note(page).trades
+    for trade, unread in ((found.trade, 0), (replace(found.trade, quantity=Decimal(7), gross_amount=Decimal(9)), 1)):
+        other = replace(trade, settled_amount=trade.gross_amount)
+        assert len(list_unread_rows(lines, find_columns(lines), [other], is_statement=True)) == unread
+
+
 SOLD_LOTS = """
 Wertpapierabrechnung
 Verkauf
@@ -274,3 +286,37 @@ def test_a_row_with_another_word_for_its_side_is_not_lost_among_rows_like_it(row
 def test_a_row_by_a_symbol_with_another_word_for_its_side_is_not_lost() -> None:
     reading = read(ACTIVITY.format(row="11/10/2026  Assigned  NVDA  NVIDIA  -5  $230.00  $1,149.35"))
     assert not is_certain(reading)
+
+
+LISTED = """
+Transaction statement
+Trade date  Side  Security  ISIN  Quantity  Price (GBP)  Amount (GBP)
+03/11/2026  Buy  Vodafone Group  GB00BH4HKS39  1,000  0.7200  720.00
+{row}
+12/11/2026  Sell  BP PLC  GB0007980591  200  4.1000  820.00
+"""
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "5 Nov  Buy  Vodafone Group  GB00BH4HKS39  500  0.7300  365.00",
+        "same day  Vodafone Group  GB00BH4HKS39  500  0.7300  365.00",
+        "5th  Buy  Vodafone Group  500  0.7300  365.00",
+        '"  "  "  "  500  0.7300  365.00',
+    ],
+)
+def test_a_row_is_not_lost_whatever_stands_where_the_others_have_their_day(row: str) -> None:
+    assert read(LISTED.format(row=row)).doubts == ("trades",)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "Total  1,000  0.7200  720.00",
+        "05/11/2026  Buy  Tesco PLC\n  GB00BLGZ9862  500  4.5000  2,250.00",
+    ],
+    ids=["a total", "the rest of a row"],
+)
+def test_a_total_and_the_second_line_of_a_row_are_no_rows_that_were_lost(row: str) -> None:
+    assert read(LISTED.format(row=row)).doubts == ()
