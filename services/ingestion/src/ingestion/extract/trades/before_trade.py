@@ -5,6 +5,7 @@ Such a paper looks as the note that comes later, and completed it would be the s
 words of such papers, which never end, one trade needs something that only a trade that was made has.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
@@ -15,6 +16,7 @@ from ingestion.extract.trades import labels
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import ReadLine, list_dates_at, list_places
 from ingestion.extract.trades.no_trade_words import LIKE_TRADE
+from ingestion.extract.trades.row_notes import DONE
 from ingestion.extract.trades.row_side import SidePlace, find_row_side
 from ingestion.extract.trades.taken_back_words import may_happen
 
@@ -67,8 +69,35 @@ def may_be_before_trade(page: Sequence[TextLine], lines: Sequence[ReadLine], *, 
         return True
     if not is_single:
         return False
+    if _has_other_status(lines) or _knows_only_old_purchase(page, lines):
+        return True
     is_estimated = any(_ESTIMATED.search(line.text) and line.numbers for line in lines if len(line.text) <= _MAX_LINE)
     return is_estimated or not _has_signs_of_trade(page, lines)
+
+
+def _has_other_status(lines: Sequence[ReadLine]) -> bool:
+    """`Order status  Submitted to market`: whatever is not called done."""
+    fields = (match for line in lines if (match := _STATUS.fullmatch(line.text)) is not None)
+    return any(not DONE.search(match[1]) for match in fields)
+
+
+_STATUS = re.compile(
+    r"\W*(?:(?:order|trade|auftrags?|transaktions?)[\s-]?)?(?:status|statuts?|[ée]tat|estado|stato|stan|situa[çc][ãa]o|stav)"
+    r"(?:\s+(?:de\s+(?:l['’]|la\s+)?|del['’]?l?['’]?\s?|da\s+)?(?:ordre|orden|ordine|ordem|order|zlecenia|operaci[óo]n|pokynu))?"
+    r"\s?(?:\t|:\s*)([^\t\d]{2,40})",
+    re.IGNORECASE,
+)
+
+
+def _knows_only_old_purchase(page: Sequence[TextLine], lines: Sequence[ReadLine]) -> bool:
+    """Whether the only day is one of a purchase, and nothing says what was paid or cost: so looks what is held, what
+    comes from another bank, and a form."""
+    if has_title(page, DocumentKind.CONTRACT_NOTE):
+        return False
+    if any(True for label in (Label.SETTLED, Label.SETTLEMENT_DATE, Label.FEE) for _ in list_places(lines, label)):
+        return False
+    days = [(line, place) for line, place in list_places(lines, Label.TRADE_DATE) if line.dates]
+    return bool(days) and all(labels.DIRECTION.search(line.text, place.start, place.end) for line, place in days)
 
 
 def _has_signs_of_trade(page: Sequence[TextLine], lines: Sequence[ReadLine]) -> bool:

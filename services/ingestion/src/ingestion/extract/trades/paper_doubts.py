@@ -7,6 +7,7 @@ from ingestion.extract.trades.before_trade import may_be_before_trade
 from ingestion.extract.trades.later_papers import may_be_report_of_costs, may_come_after_note
 from ingestion.extract.trades.lines import ReadLine
 from ingestion.extract.trades.repeated_trades import says_all_again
+from ingestion.extract.trades.row_notes import has_row_of_other_note
 from ingestion.extract.trades.row_parts import (
     has_parts_without_side,
     has_rows_of_orders,
@@ -42,6 +43,6 @@ def find_paper_doubts(
 
 
 def _has_doubtful_parts(lines: Sequence[ReadLine], *, is_list: bool, is_single: bool, is_statement: bool) -> bool:
-    if is_list and (has_unknown_part(lines) or has_parts_without_side(lines)):
+    if is_list and (has_unknown_part(lines) or has_parts_without_side(lines) or has_row_of_other_note(lines)):
         return True
     return (is_list and not is_statement and has_rows_of_orders(lines)) or (is_single and names_several_accounts(lines))

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from itertools import islice
 
@@ -36,6 +37,7 @@ from ingestion.extract.trades.sections import list_lines_without_trades
 from ingestion.extract.trades.security import ISIN, find_isin, list_isins
 from ingestion.extract.trades.settlement_tables import has_settlement_day
 from ingestion.extract.trades.side_and_dates import find_direction, is_cancellation
+from ingestion.extract.trades.side_fields import has_coded_side, says_side_of_all
 from ingestion.extract.trades.symbols import is_symbol
 from ingestion.extract.trades.table_sides import TradeSide, find_sides
 from ingestion.extract.trades.trade import SharedFacts, TradeReading
@@ -57,7 +59,10 @@ def read_row_trades(
     if product is not None and product.is_labelled and product.quantity not in {row.quantity for row in rows}:
         return []  # the fields of one trade stand elsewhere: the rows are what it cost, or how it was converted
     # A statement lists what was bought and sold, and other things: it says of no row which of them it is.
+    is_certain = is_certain and says_side_of_all(lines)
     sides = find_sides(rows, lines, None if is_statement else of_document, is_certain=is_certain)
+    if any(has_coded_side(row.line) for row in rows):
+        sides = [replace(side, is_certain=False) for side in sides]
     if not are_trades(rows) or all(side.direction is None for side in sides):
         return []
     has_costs = any(number.value for number in (*candidates.fees, *candidates.taxes, *candidates.interests))

@@ -12,6 +12,7 @@ from decimal import Decimal
 from ingestion.domain.trade import Direction, Trade
 from ingestion.extract.labels import match_any
 from ingestion.extract.trades.lines import ReadLine, is_long_sentence
+from ingestion.extract.trades.side_fields import is_side_unsaid
 from ingestion.extract.trades.trade import TradeReading
 
 _MAX_LINE = 140  # letters
@@ -36,6 +37,8 @@ _BY_OTHERS = match_any(
     r"\b(?:bought|purchased|sold)\s+by\b(?!\s+(?:order|you|us\s+(?:for|on)|way|means|auction|tender))|\bcompany\s+(?:has\s+)?(?:bought|purchased|sold)\b|\byour\s+(?:shares|units|securities|holding|stock)\s+(?:were|was|have\s+been|has\s+been)\s+(?:bought|purchased|acquired)\b",
     r"^\W*(?:seller|purchaser|buyer|vendor|verk[äa]ufer(?:in)?|k[äa]ufer(?:in)?|vendeur|acheteur|vendedor|comprador|venditore|acquirente|compratore|verkoper|koper|s[äa]ljare|k[öo]pare|s[æe]lger|k[øo]ber|sprzedaj[ąa]cy|kupuj[ąa]cy|prod[áa]vaj[íi]c[íi]|kupuj[íi]c[íi])\b\s?(?:[:\t]|$)",
     r"\brepurchase\s+agreement\b|\brepo\b.{0,20}?\bleg\b|\br[üu]ckkauf-?angebot\b|\boffre\s+(?:publique\s+)?de\s+rachat\b|\boferta\s+de\s+recompra\b|\bshare\s+buy-?back\b|\btender\s+offer\b",
+    # What a bidder acquires the customer gives away.
+    r"\boffre\s+publique\b|\boferta\s+p[úu]blica\b|\bofferta\s+pubblica\b|\b[üu]bernahme-?(?:angebot|ges)|\bsqueeze-?\s?out\b|\bcompulsory\s+(?:purchase|acquisition)\b|\btakeover\b|\bacquisition\s+of\s+(?:your|[^\n]{1,40}\s+by)\b|\bacquired\s+by\b|\berwerb\s+durch\b|\bcash\s+(?:offer|acquisition)\b|\buppk[öo]p\w*|\bovertagelses?tilbud\b|\boverd?namebod\b|\bopenbaar\s+bod\b|\bwezwani[ea]\b|\bprzymusow\w+",
 )
 _EITHER_WAY = match_any(r"\bzu\s+(?:ihren\s+)?(?:gunsten|lasten)\s*/\s*(?:gunsten|lasten)\b|\bdebit\s*/\s*credit\b")
 # Said of the settled amount itself, to whom it goes.
@@ -49,7 +52,8 @@ _FROM_CUSTOMER = match_any(
 
 def doubt_side(reading: TradeReading, lines: Sequence[ReadLine]) -> TradeReading:
     """Without its side, where that may be another one's, or the money went the other way."""
-    if not _may_be_of_others(lines) and not _contradicts_money(reading.trade, lines):
+    is_doubted = _may_be_of_others(lines) or _contradicts_money(reading.trade, lines)
+    if not is_doubted and not _is_unsaid(reading.trade, lines):
         return reading
     return replace(reading, trade=replace(reading.trade, direction=None), is_direction_certain=False)
 
@@ -59,6 +63,18 @@ def _may_be_of_others(lines: Sequence[ReadLine]) -> bool:
     if any(pattern.search(line.text) for line in short for pattern in (_WITH_CUSTOMER, _OF_BANK)):
         return True
     return any(_BY_OTHERS.search(line.text) for line in short)
+
+
+def _is_unsaid(trade: Trade, lines: Sequence[ReadLine]) -> bool:
+    """Costs say the side by themselves: they raise what a purchase takes, and lower what a sale brings."""
+    if trade.direction is None or trade.is_cancellation:
+        return False
+    settled, gross = trade.settled_amount, trade.gross_amount
+    if settled is not None and gross not in (None, settled):
+        told = Direction.BUY if settled > (gross or 0) else Direction.SELL
+        if told is trade.direction:
+            return False
+    return is_side_unsaid(lines, trade.direction, trade.security_name)
 
 
 def _contradicts_money(trade: Trade, lines: Sequence[ReadLine]) -> bool:

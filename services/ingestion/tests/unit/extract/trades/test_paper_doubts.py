@@ -280,3 +280,60 @@ def test_a_trade_that_several_accounts_share_is_not_one_trade() -> None:
     shares = "Account  Quantity  Price  Amount\nFIN0022  4  20.50  82.00\nFIN0023  6  20.50  123.00"
     assert "parts" in read(f"{ENGLISH.strip()}\n{shares}").doubts
     assert read(f"{ENGLISH.strip()}\n{shares.replace('FIN0023', 'FIN0022')}").doubts == ()
+
+
+_STATEMENT = """
+Transaction statement
+Trade date\tSide\tSecurity\tISIN\tQuantity\tPrice (GBP)\tAmount (GBP){head}
+03/11/2026\tBuy\tVodafone Group\tGB00BH4HKS39\t1,000\t0.7200\t720.00{first}
+05/11/2026\tSell\tBP PLC\tGB0007980591\t200\t4.1000\t820.00{second}
+"""
+
+
+def _list_rows(head: str, first: str, second: str) -> NoteReading:
+    text = _STATEMENT.format(head=head, first=first, second=second).replace("\t", "   ")
+    return read(text)
+
+
+@pytest.mark.parametrize(
+    ("head", "first", "second"),
+    [
+        ("\tStatus", "\tSettled", "\tProposed"),
+        ("\tNote", "\tDraft", "\tSettled"),
+        ("", " b/f", ""),
+    ],
+)
+def test_a_row_of_which_the_list_says_something_else_is_for_a_person(head: str, first: str, second: str) -> None:
+    assert "parts" in _list_rows(head, first, second).doubts
+
+
+@pytest.mark.parametrize(
+    ("head", "first", "second"), [("\tStatus", "\tSettled", "\tExecuted"), ("", " GBP", " GBP"), ("", "", "")]
+)
+def test_rows_that_were_all_done_have_no_doubt(head: str, first: str, second: str) -> None:
+    assert "parts" not in _list_rows(head, first, second).doubts
+
+
+@pytest.mark.parametrize(
+    "status", ["Order status: Submitted to market", "Status: Working", "Stato ordine: Immesso sul mercato"]
+)
+def test_an_order_whose_status_is_not_done_is_no_trade_yet(status: str) -> None:
+    assert "made" in read(f"{ENGLISH.strip()}\n{status}").doubts
+
+
+@pytest.mark.parametrize("status", ["Order status: Executed", "Status: Settled", "Statut: exécuté"])
+def test_an_order_whose_status_is_done_is_a_trade(status: str) -> None:
+    assert "made" not in read(f"{ENGLISH.strip()}\n{status}").doubts
+
+
+def test_a_position_with_the_day_of_its_purchase_is_no_trade() -> None:
+    position = """
+Position details
+Security: Allianz SE
+ISIN: DE0008404005
+Purchase date: 15/01/2020
+Quantity: 10
+Price: €20.50
+Consideration: €205.00
+"""
+    assert "made" in read(position).doubts

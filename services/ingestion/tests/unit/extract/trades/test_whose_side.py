@@ -80,3 +80,48 @@ def test_what_was_done_for_the_customer_is_the_side(line: str, side: str) -> Non
 def test_money_that_went_the_other_way_than_the_side_says_leaves_it_open(note: str, amount: str) -> None:
     rest = [line for line in note.splitlines() if "4,95" not in line and "4.95" not in line and "209" not in line]
     assert read_only("\n".join([*rest, amount]))["direction"] is None
+
+
+def _say_side(*lines: str) -> str | None:
+    """The English note without costs, whose side only these lines say."""
+    rest = say(ENGLISH, *lines).replace("You have PURCHASED\n", "")
+    side: str | None = read_only(rest.replace("Commission: €4.95\n", "").replace("€209.95", "€205.00"))["direction"]
+    return side
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("B/S: S", "Subscription shares: yes"),
+        ("Type: Option d'achat", "Sens: V"),
+        ("Redemption charge: None",),
+        ("Purchase channel: Online",),
+    ],
+)
+def test_a_word_of_the_terms_says_no_side(lines: tuple[str, ...]) -> None:
+    assert _say_side(*lines) is None
+
+
+@pytest.mark.parametrize(
+    "line", ["[ ] Buy  [X] Sell", "Bought: no   Sold: yes", "Purchase or sale: S", "☐ Kauf ☒ Verkauf"]
+)
+def test_a_line_that_names_both_sides_says_none(line: str) -> None:
+    assert _say_side(line) is None
+
+
+@pytest.mark.parametrize("line", ["Closing a sold position", "Rückkauf einer Leerverkaufsposition"])
+def test_what_closes_a_short_position_leaves_the_side_open(line: str) -> None:
+    assert _say_side(line) is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["Acquisition of your shares completed", "Offre publique d'achat simplifiée", "Compulsory purchase (squeeze-out)"],
+)
+def test_what_a_bidder_acquires_leaves_the_side_open(line: str) -> None:
+    assert _say_side(line) is None
+
+
+@pytest.mark.parametrize("line", ["Side: Buy", "Bought", "Sold short: no\nYou bought", "Transaction: Purchase"])
+def test_a_heading_or_the_field_for_the_side_says_it(line: str) -> None:
+    assert _say_side(line) == "buy"
