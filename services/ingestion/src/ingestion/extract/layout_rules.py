@@ -5,6 +5,7 @@ add up or be the only candidate; the order of day and month is read off the othe
 lines count only if their amounts make a total of the page.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -160,7 +161,7 @@ def is_invoice(transcript: Transcript) -> bool:
     has_word = any(title_words.INVOICE_WORD.search(line.text) for line in page)
     # Of a picture the total's label may have been misread: then the number's is enough.
     has_word |= was_read_by_ocr(transcript) and any(labels.INVOICE_NUMBER.search(line.text) for line in page)
-    if has_word or _asks_for_tax(page) or _asks_for_payment(page):
+    if has_word or _asks_for_tax(page) or _asks_for_payment(page) or _names_rate_or_law(page):
         return True
     return find_totals(page).gross is not None and any(values.is_money(line.text) for line in page)
 
@@ -169,6 +170,16 @@ def _asks_for_payment(page: Sequence[TextLine]) -> bool:
     """Whether a letter asks for an amount, whatever it calls itself."""
     return any(values.find_money(line.text) for line in page) and any(
         title_words.PLEASE_PAY.search(line.text) for line in page
+    )
+
+
+_RATE_OR_LAW = re.compile(r"\d\s?%|§\s?19\b|\b293\s?B\b", re.IGNORECASE)
+
+
+def _names_rate_or_law(page: Sequence[TextLine]) -> bool:
+    """Whether a letter or a ticket has an amount, and says how it is taxed: `enth. MwSt. 19 %`, `Gemäß § 19 UStG`."""
+    return any(values.is_money(values.mask_dates(line.text)) for line in page) and any(
+        tax_labels.TAX_WORD.search(line.text) and _RATE_OR_LAW.search(line.text) for line in page
     )
 
 

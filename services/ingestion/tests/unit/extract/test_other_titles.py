@@ -187,3 +187,19 @@ def test_a_pro_forma_invoice_that_was_paid_stands_over_the_invoice_itself() -> N
     assert is_invoice(Transcript.from_rows(rows))
     assert read_invoice(Transcript.from_rows(rows)).invoice.total_gross is None
     assert not is_invoice(Transcript.from_rows([row for row in rows if row != "Rechnung Nr. 117"]))
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        ("Taxi Kern", "Fahrpreis   23,80 EUR", "incl. 7 % MwSt."),
+        (
+            "Sehr geehrte Frau Krause,",
+            "für die Übersetzung 800,00 Euro.",
+            "Umsatzsteuer gemäß § 19 UStG nicht berechnet.",
+        ),
+    ],
+)
+def test_a_ticket_or_a_letter_that_says_how_its_amount_is_taxed_is_not_thrown_away(rows: tuple[str, ...]) -> None:
+    assert is_invoice(Transcript.from_rows(rows))
+    assert not is_invoice(Transcript.from_rows(rows[:-1]))

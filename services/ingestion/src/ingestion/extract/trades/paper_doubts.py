@@ -14,6 +14,7 @@ from ingestion.extract.trades.row_parts import (
     has_unknown_part,
     names_several_accounts,
 )
+from ingestion.extract.trades.told_trades import tells_of_other_trade
 from ingestion.extract.trades.trade import TradeReading
 from ingestion.extract.trades.undone_rows import takes_row_back
 from ingestion.extract.trades.void_words import says_void
@@ -24,7 +25,7 @@ def find_paper_doubts(
 ) -> list[str]:
     """`corrected`: it counts no more; `made`: its trades were perhaps never made; `parts`: not all of its rows may be
     trades, or of the side that was read; `again`: it says all of its trades more than once; `earlier`: notes of their
-    own came before it, perhaps."""
+    own came before it, perhaps; `trades`: a sentence tells of one more."""
     trades = [reading.trade for reading in readings]
     if not trades or any(trade.is_cancellation for trade in trades):
         return []
@@ -34,6 +35,7 @@ def find_paper_doubts(
         "corrected": (not is_statement and says_void(lines)) or (is_list and takes_row_back(lines, trades)),
         "made": may_be_before_trade(page, lines, is_single=is_single),
         "parts": _has_doubtful_parts(lines, is_list=is_list, is_single=is_single, is_statement=is_statement),
+        "trades": is_single and tells_of_other_trade(lines, trades[0]),
         "again": says_all_again(trades, is_statement=is_statement),
         "earlier": may_come_after_note(page, lines) or (is_list and may_be_report_of_costs(page, lines)),
     }
