@@ -51,6 +51,7 @@ from ingestion.extract.trades.no_trade import (
 )
 from ingestion.extract.trades.no_trade_words import LIKE_TRADE
 from ingestion.extract.trades.numbers import CURRENCIES, DOLLARS
+from ingestion.extract.trades.other_securities import drop_isin_of_other
 from ingestion.extract.trades.paper_doubts import find_paper_doubts
 from ingestion.extract.trades.plain_letters import restore_letters
 from ingestion.extract.trades.row_side import SidePlace, find_row_side, says_not_done
@@ -177,7 +178,7 @@ def _read_lines(page: Sequence[TextLine], lines: Sequence[ReadLine], *, is_cut: 
         readings = [replace(found, trade=replace(found.trade, account=None)) for found in readings]
     is_statement = document_type == ACTIVITY_STATEMENT
     if not is_statement:
-        readings = [doubt_side(reading, lines) for reading in readings]
+        readings = [drop_isin_of_other(doubt_side(reading, lines), lines) for reading in readings]
     replaced = find_replaced_note(lines) if _makes_trades(readings) else None
     if replaced is not None and not is_statement and len(readings) == 1:
         readings = _add_note_replaced(readings[0], lines, replaced)
