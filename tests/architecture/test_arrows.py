@@ -118,3 +118,13 @@ def test_kafka_clients_are_made_in_one_place() -> None:
     folders = [*(folder for kind in ("libs/*/src", "services/*/src", "*/src", "bench") for folder in ROOT.glob(kind))]
     makers = {path.name for folder in folders for path in folder.rglob("*.py") if made.search(path.read_text())}
     assert makers == {"client.py"}
+
+
+# What a paper is, whose it is, what it comes to, when it is due: each asks only those before it.
+RULES_IN_ORDER = ("titles", "parties", "amounts", "days", "trades")
+
+
+@pytest.mark.parametrize("package", RULES_IN_ORDER)
+def test_rules_ask_only_those_that_come_before_them(package: str) -> None:
+    later = RULES_IN_ORDER[RULES_IN_ORDER.index(package) + 1 :]
+    assert find_imports(f"ingestion.extract.{package}", {f"ingestion.extract.{name}" for name in later}) == []

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 from ingestion.domain.invoice import Invoice
 from ingestion.domain.transcript import Transcript
-from ingestion.extract.invoice_kind import InvoiceKind
 from ingestion.extract.layout_rules import is_invoice, read_invoice
+from ingestion.extract.titles.invoice_kind import InvoiceKind
 
 # In two readings of one invoice these never differ.
 _IDENTITY = ("invoice_number", "total_gross", "currency", "issue_date", "vat_id", "iban")

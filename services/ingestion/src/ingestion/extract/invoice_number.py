@@ -6,11 +6,12 @@ from dataclasses import replace
 from itertools import pairwise
 
 from ingestion.domain.transcript import TextCell, TextLine
-from ingestion.extract import labels, title_words, values
+from ingestion.extract import labels, values
+from ingestion.extract.amounts.part_payments import is_final_invoice, is_part_payment, is_reference
 from ingestion.extract.invoice_lists import blank_lists_of_invoices
 from ingestion.extract.labelled_numbers import choose_own_number, list_labelled_numbers
 from ingestion.extract.number_parts import join_rest
-from ingestion.extract.part_payments import is_final_invoice, is_part_payment, is_reference
+from ingestion.extract.titles import title_words
 from ingestion.extract.value_places import find_first_parsed, list_texts_below_labels, list_texts_beside
 
 

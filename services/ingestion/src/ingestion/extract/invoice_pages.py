@@ -13,9 +13,10 @@ from statistics import median
 
 from ingestion.domain.invoice import Invoice
 from ingestion.domain.transcript import TextLine
-from ingestion.extract import kind_words, labels, title_words, values
+from ingestion.extract import labels, values
 from ingestion.extract.invoice_number import find_invoice_number
-from ingestion.extract.other_titles import list_titles
+from ingestion.extract.titles import kind_words, title_words
+from ingestion.extract.titles.other_titles import list_titles
 
 _LINES_OF_HEAD = 15
 _HEADLINE_HEIGHT = 1.2  # of the other lines

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from itertools import islice
 
 from ingestion.domain.transcript import TextLine
-from ingestion.extract import labels, title_words
+from ingestion.extract import labels
+from ingestion.extract.titles import title_words
 from ingestion.extract.value_places import list_labelled_texts
 
 

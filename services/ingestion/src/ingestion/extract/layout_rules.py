@@ -13,19 +13,28 @@ from datetime import timedelta
 from ingestion.domain.invoice import TOTAL_FIELDS, Invoice
 from ingestion.domain.numbers import format_amount
 from ingestion.domain.transcript import TextLine, Transcript
-from ingestion.extract import labels, tax_labels, title_words, values
-from ingestion.extract.cash_discounts import AskedAmounts
-from ingestion.extract.company_names import says_whose_name
-from ingestion.extract.document_kind import is_from_bank
-from ingestion.extract.due_dates import find_due_date
-from ingestion.extract.invoice_currency import find_currency
-from ingestion.extract.invoice_dates import determine_day_first, find_issue_date, has_undecided_issue_date
-from ingestion.extract.invoice_kind import InvoiceKind, determine_invoice_kind
-from ingestion.extract.invoice_lines import find_invoice_lines
+from ingestion.extract import labels, tax_labels, values
+from ingestion.extract.amounts.cash_discounts import AskedAmounts
+from ingestion.extract.amounts.invoice_currency import find_currency
+from ingestion.extract.amounts.invoice_lines import find_invoice_lines
+from ingestion.extract.amounts.payment_evidence import IssueDay
+from ingestion.extract.amounts.totals import InvoiceTotals, find_totals
+from ingestion.extract.days.due_dates import find_due_date
+from ingestion.extract.days.invoice_dates import determine_day_first, find_issue_date, has_undecided_issue_date
 from ingestion.extract.invoice_number import find_invoice_number
 from ingestion.extract.invoice_pages import find_invoice_pages, join_readings
 from ingestion.extract.ocr_certainty import was_read_by_ocr
-from ingestion.extract.other_titles import (
+from ingestion.extract.page_head import limit_to_head
+from ingestion.extract.papers_on_page import holds_another_paper
+from ingestion.extract.parties.company_names import says_whose_name
+from ingestion.extract.parties.payee_accounts import find_iban
+from ingestion.extract.parties.payee_numbers import find_vat_id
+from ingestion.extract.parties.supplier import find_supplier
+from ingestion.extract.parties.tax_ids import find_tax_ids
+from ingestion.extract.titles import title_words
+from ingestion.extract.titles.document_kind import is_from_bank
+from ingestion.extract.titles.invoice_kind import InvoiceKind, determine_invoice_kind
+from ingestion.extract.titles.other_titles import (
     OtherTitle,
     asks_for_nothing_new,
     begins_again_as_invoice,
@@ -34,14 +43,6 @@ from ingestion.extract.other_titles import (
     list_titles,
     names_own_number,
 )
-from ingestion.extract.page_head import limit_to_head
-from ingestion.extract.papers_on_page import holds_another_paper
-from ingestion.extract.payee_accounts import find_iban
-from ingestion.extract.payee_numbers import find_vat_id
-from ingestion.extract.payment_evidence import IssueDay
-from ingestion.extract.supplier import find_supplier
-from ingestion.extract.tax_ids import find_tax_ids
-from ingestion.extract.totals import InvoiceTotals, find_totals
 
 _MAX_LINES = 1500
 _MAX_CELL = 300

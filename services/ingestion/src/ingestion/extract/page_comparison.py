@@ -14,12 +14,12 @@ from ingestion.domain.invoice import CREDIT_NOTE, INVOICE, Invoice
 from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.transcript import TextLine, Transcript
 from ingestion.extract import values
+from ingestion.extract.amounts.totals import find_totals
 from ingestion.extract.layout_rules import is_invoice, limit_lines, read_all_pages
-from ingestion.extract.other_titles import asks_for_nothing_new, begins_again_as_invoice
-from ingestion.extract.payee_accounts import find_payee_accounts, list_read_lines
-from ingestion.extract.supplier_comparison import list_tax_ids, may_name_supplier, prints_tax_id
-from ingestion.extract.tax_ids import compare_tax_ids
-from ingestion.extract.totals import find_totals
+from ingestion.extract.parties.payee_accounts import find_payee_accounts, list_read_lines
+from ingestion.extract.parties.supplier_comparison import list_tax_ids, may_name_supplier, prints_tax_id
+from ingestion.extract.parties.tax_ids import compare_tax_ids
+from ingestion.extract.titles.other_titles import asks_for_nothing_new, begins_again_as_invoice
 
 # A page of these cannot be held against anything.
 _PAGE_IS_NOT_SHOWN = frozenset({ReviewReason.NO_TEXT_LAYER, ReviewReason.TEXT_GARBLED, ReviewReason.FORM_NOT_READ})

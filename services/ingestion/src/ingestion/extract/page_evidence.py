@@ -12,8 +12,8 @@ from ingestion.domain.invoice import Invoice
 from ingestion.domain.transcript import TextLine, Transcript
 from ingestion.extract import values
 from ingestion.extract.layout_rules import limit_lines
-from ingestion.extract.other_titles import asks_for_nothing_new
-from ingestion.extract.tax_ids import compare_tax_ids, find_tax_ids
+from ingestion.extract.parties.tax_ids import compare_tax_ids, find_tax_ids
+from ingestion.extract.titles.other_titles import asks_for_nothing_new
 from mailroom_common.parser import JSON
 
 _SHORTEST_CODE = 8

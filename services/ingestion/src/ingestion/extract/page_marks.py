@@ -7,7 +7,8 @@ from typing import Any
 from ingestion.domain.page_marks import MAX_MARK_LETTERS, MAX_MARKS, PAGE_MARKS, PageMarks, Stamp
 from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.transcript import TextLine, Transcript
-from ingestion.extract import stamp_words, title_words
+from ingestion.extract import stamp_words
+from ingestion.extract.titles import title_words
 
 _LARGE = 1.4  # times the usual height of a line
 _MAX_LINES = 1500

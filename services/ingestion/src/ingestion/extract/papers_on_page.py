@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 from ingestion.domain.transcript import TextLine
-from ingestion.extract import kind_words, labels, title_words, values
-from ingestion.extract.amount_due import list_amounts_due
-from ingestion.extract.invoice_kind import gives_back
+from ingestion.extract import labels, values
+from ingestion.extract.amounts.amount_due import list_amounts_due
+from ingestion.extract.amounts.totals import find_totals
 from ingestion.extract.invoice_number import find_invoice_number
 from ingestion.extract.invoice_pages import is_same_number
-from ingestion.extract.totals import find_totals
+from ingestion.extract.titles import kind_words, title_words
+from ingestion.extract.titles.invoice_kind import gives_back
 
 _STATEMENT = re.compile(
     r"^\W*(?:statement(?:\s+of\s+account)?|account\s+statement|kontoauszug|offene[\s-]{1,3}posten\w{0,6}|saldenbestätigung|relevé(?:\s+de\s+compte)?"

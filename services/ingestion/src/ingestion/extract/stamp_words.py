@@ -3,7 +3,8 @@ it stays what it is, beside which any other word is for a person."""
 
 import re
 
-from ingestion.extract import title_words, values
+from ingestion.extract import values
+from ingestion.extract.titles import title_words
 
 _PAPER = r"(?:invoice|note|document|copy|version|rechnung|beleg|facture|factura|fattura|factuur|fatura|faktura|faktúra)"
 _TAKEN_BACK = (

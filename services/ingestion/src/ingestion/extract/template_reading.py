@@ -29,9 +29,9 @@ from ingestion.extract.evidence_boxes import find_boxes
 from ingestion.extract.layout_features import Page, compute_features, index_page
 from ingestion.extract.layout_rules import limit_lines, read_invoice
 from ingestion.extract.ocr_certainty import was_read_by_ocr
-from ingestion.extract.other_titles import asks_for_nothing_new
 from ingestion.extract.rule_based import estimate_confidence
 from ingestion.extract.template_rules import Value, learn_rules, list_readings, read_rule
+from ingestion.extract.titles.other_titles import asks_for_nothing_new
 from mailroom_common.parser import JSON
 
 _OF_SUPPLIER = ("supplier_name", "vat_id")  # the page prints it: this is whose it is

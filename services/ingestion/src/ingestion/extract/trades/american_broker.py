@@ -8,10 +8,10 @@ import re
 from collections.abc import Iterator, Sequence
 
 from ingestion.domain.transcript import TextCell, TextLine
-from ingestion.extract.american_address import list_american_addresses, speaks_of_another
-from ingestion.extract.customer_cells import is_buyer_cell
-from ingestion.extract.foreign_signs import has_foreign_sign, list_own_texts
 from ingestion.extract.page_blocks import list_block
+from ingestion.extract.parties.american_address import list_american_addresses, speaks_of_another
+from ingestion.extract.parties.customer_cells import is_buyer_cell
+from ingestion.extract.parties.foreign_signs import has_foreign_sign, list_own_texts
 
 _MAX_CELLS = 12  # of a line
 _SAYS_AMERICAN_BROKER = re.compile(

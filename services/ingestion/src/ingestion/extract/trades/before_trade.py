@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from ingestion.domain.transcript import TextLine
-from ingestion.extract.document_kind import DocumentKind, has_title
 from ingestion.extract.labels import match_any
+from ingestion.extract.titles.document_kind import DocumentKind, has_title
 from ingestion.extract.trades import labels
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import ReadLine, list_dates_at, list_places

@@ -10,9 +10,9 @@ from datetime import date, timedelta
 
 from ingestion.domain.transcript import TextLine
 from ingestion.extract import values
-from ingestion.extract.american_address import has_american_address
-from ingestion.extract.date_order import find_said_orders, may_write_day_first
-from ingestion.extract.other_dollars import may_be_other_dollar, names_american_dollar, names_other_dollar
+from ingestion.extract.amounts.other_dollars import may_be_other_dollar, names_american_dollar, names_other_dollar
+from ingestion.extract.days.date_order import find_said_orders, may_write_day_first
+from ingestion.extract.parties.american_address import has_american_address
 from ingestion.extract.trades.american_broker import is_american_broker
 from ingestion.extract.trades.lines import read_lines
 from ingestion.extract.trades.named_days import list_settlement_dates

@@ -10,7 +10,7 @@ from decimal import Decimal
 from itertools import islice
 
 from ingestion.domain.transcript import TextCell
-from ingestion.extract import kind_words
+from ingestion.extract.titles import kind_words
 from ingestion.extract.trades import labels
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import (

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from ingestion.domain.transcript import TextLine
-from ingestion.extract import kind_words, values
+from ingestion.extract import values
+from ingestion.extract.titles import kind_words
 from ingestion.extract.trades import labels
 from ingestion.extract.trades import no_trade_words as words
 from ingestion.extract.trades.labels import Label

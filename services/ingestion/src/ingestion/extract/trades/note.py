@@ -13,8 +13,12 @@ import orjson
 from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.trade import ACTIVITY_STATEMENT, CONTRACT_NOTE
 from ingestion.domain.transcript import TextLine, Transcript
-from ingestion.extract import kind_words, values
-from ingestion.extract.document_kind import (
+from ingestion.extract import values
+from ingestion.extract.layout_rules import cut_lines
+from ingestion.extract.ocr_certainty import find_uncertain_trade_values, was_read_by_ocr
+from ingestion.extract.page_marks import find_doubt_of_marks, show_marks
+from ingestion.extract.titles import kind_words
+from ingestion.extract.titles.document_kind import (
     BANK_KINDS,
     DocumentKind,
     classify_lines,
@@ -22,9 +26,6 @@ from ingestion.extract.document_kind import (
     has_title,
     names_security,
 )
-from ingestion.extract.layout_rules import cut_lines
-from ingestion.extract.ocr_certainty import find_uncertain_trade_values, was_read_by_ocr
-from ingestion.extract.page_marks import find_doubt_of_marks, show_marks
 from ingestion.extract.trades import labels
 from ingestion.extract.trades.columns import Columns, find_columns, list_currency_cells
 from ingestion.extract.trades.currency_doubts import says_currency_of_all

@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterator, Sequence
 from datetime import date, timedelta
 
 from ingestion.domain.trade import Direction
-from ingestion.extract import kind_words, values
+from ingestion.extract import values
+from ingestion.extract.titles import kind_words
 from ingestion.extract.trades import labels
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import LabelPlace, ReadLine, is_long_sentence, list_dates_at, list_places

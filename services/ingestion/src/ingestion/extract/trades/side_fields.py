@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from ingestion.domain.trade import Direction
-from ingestion.extract import kind_words
 from ingestion.extract.labels import match_any
+from ingestion.extract.titles import kind_words
 from ingestion.extract.trades import labels
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import ReadLine, is_long_sentence

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ingestion.domain.trade import Trade
-from ingestion.extract import kind_words
+from ingestion.extract.titles import kind_words
 from ingestion.extract.trades import correction_signs, labels, taken_back_words
 from ingestion.extract.trades.lines import ReadLine
 

@@ -8,8 +8,8 @@ what became of an earlier one: so a sentence is evidence only where nothing else
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from ingestion.extract.document_kind import DocumentKind
 from ingestion.extract.labels import match_any
+from ingestion.extract.titles.document_kind import DocumentKind
 from ingestion.extract.trades import labels
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import ReadLine

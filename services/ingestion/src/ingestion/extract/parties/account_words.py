@@ -1,0 +1,277 @@
+"""What the words beside an account say of it: an invoice is paid to one beside which nothing else is said.
+
+Of deposits and donations, of the last bank, of the customer, of another currency: no list of words has them all. So an
+account counts only behind words that anybody has in front of his own (a bank's name, `IBAN`, `auf unser Konto`), and
+nowhere near a word that speaks of another purpose.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from enum import Enum, auto
+
+from ingestion.domain.transcript import TextCell, TextLine
+from ingestion.extract import labels, values
+from ingestion.extract.page_blocks import list_block
+from ingestion.extract.parties.company_names import normalize_name
+from ingestion.extract.parties.sender_line import is_town
+from ingestion.extract.parties.third_parties import is_bank, speaks_of_assignment, tells_of_assignment
+
+_FAR_BESIDE = 150.0  # points: what is farther from an account is in another column of the page
+_LINES_ABOVE = 2
+_LINES_OF_NAME = 3  # of a name with the bank, above an account
+_MAX_TEXT = 160  # letters before an account, or behind it
+# It is closed, another one's, or for something else than what this invoice asks for: as a heading says, too.
+_OF_ANOTHER_BANK = labels.match_any(r"\bintermediar|\b[ck]orr?espond|\bkorrespondenz")
+_OTHER_PURPOSE = labels.match_any(
+    r"\b(?:paid|received|transferred|betaald|ontvangen|reçue?)\b.{0,30}\b(?:from|vanaf|van|du|de)\b|\b(?:from|vanaf|du\s+compte|dal\s+conto|desde)\W*$",
+    r"\bold\s+(?:bank\s+)?(?:account|details)|\bformer\b|\bclosed\b|\bno\s+longer\b|\bfraud|\bdonat|\bescrow|\bdeposits?\b|\bclient\s+(?:money|account)|\btrust\s+account|\bvat\s+account|\bpayouts?\b|\bcustomer['’]?s?\s+bank|\bremitt(?:er|ing)",
+    r"\balte[rsn]?\s+(?:konto|bank|iban)|\bbisherige|\bfrühere|\bgeschlossen|\berloschen|spende|\bkaution|treuhand|anderkonto|fremdgeld|auszahl|ausgezahlt|\bguthaben|\bzahlungseingang|\bkundenbank|\bkundenkonto|bank\s+des\s+kunden|lastschrift|bankeinzug",
+    r"\banciens?\s+(?:rib|compte|iban)|\bclôturé|\bdons\b|donation|séquestre|\bcaution|\bconsignation|\bversement\s+sur|\bbanque\s+du\s+client|\bdébité|\bprélèv",
+    r"\bantigu[oa]|\bcancelad[oa]|\bdonaci|\bfianza|\bdepósito|\babonaremos|\brecibo\b|\bgiro\s+(?:domiciliado|bancario|a\s+\d)|\bdomiciliad|\bsu\s+banco|\bbanco\s+del\s+cliente",
+    r"\bvecchi[oa]|\bchius[oa]\b|\bcauzion|\baccredit[oi]\b|\briba\b|\bri\.\s?ba\b|\bricevut[ae]\s+bancari|\brid\b|\bsdd\b|\bs\.d\.d\b|\bvs\.?\s+banc|\bvostra\s+banca|\bbanca\b.{0,14}\bcliente",
+    r"\boude\s+(?:rekening|iban)|\bvervallen|\bopgeheven|\bdonatie|\bgiften\b|\bwaarborg|\bborgsom|\bg-rekening|\bvrije\b|\buitbetal|\bklantbank|\bbank\s+(?:van\s+de\s+)?klant|\bincasso",
+    r"\bencerrad|\bdoaç|\bcaução|\bconta\s+do\s+cliente|\bbanco\s+do\s+cliente",
+    r"\bstar[yýéea]\s+(?:rach|kont|účet|iban)|\bzamknię|\bdarowi|\bkaucj|\brachun\w{1,3}\s+vat|\bwypłat|\bzwrot|\bzruše|\bkauc|\bvyplat|\bbank\w?\s+(?:klienta|nabywcy|zákazníka)",
+    r"\bgamm?el\b|\bgammalt\b|\bgamla\b|\blukket|\bavslutat|\bdepositum\b|\bgåvo|\budbetal|\butbetal|\bnemkonto|\bkundens\b",
+)
+# So it is where these stand in its own sentence.
+_OTHER_WORDS = labels.match_any(
+    r"\bold\b|\bprevious\b|\bnever\b|\bnot\b|\bseparate|\bpaid\b|\breceived\b|\bcredit(?:ed)?\s+(?:will|is|to|your)|\bfrom\b|\bcustomer|\bpayer\b|\bfreeholder|\btax\s+(?:office|authority)",
+    r"\balte[rsn]?\b|\bbisher|\bvorherig|\bnicht\b|\bkeine?\b|finanzamt|mehrwertsteuer|gutschrift|\beingegangen|\berhalten\b|\bkunden\w*|\bauftraggeber|\bbelast|\b(?:zahler|schuldner)",
+    r"\bancien|\bplus\b(?!\s+tard)|\bdon\b|\breçue?\b|\bclient\w{0,2}\b|\btrésor|\bdirection\s+générale|\banterior|\bcliente|\bhacienda|\bprecedente|\bnon\b|\baccredit",
+    r"\boude?\b|\bniet\b|\bbelasting|\bvanaf\b|\bontvangen\b|\bterug|\bover\s+naar\b|\bantig[oa]|\brecebid|\bnão\b",
+    r"\bod\s+\d|\bobciąż|\ba\s+debitar\b|\bdi\s+addebito\b|\bde\s+cargo\b|\bcargad[oa]\b|\bstržen",
+    r"\bstar[yýéea]\b|\bpoprzedni|\bnabywc|\bklient|\bpłatnik|\bnie\b|\botrzyman|\bpůvodní|\bdřívější|\bpřijat|\bzákazn|\bplátc|\bodběratel|\btidliger|\btidigare|\bmodtaget|\bmottag|\bikke\b|\binte\b|\bkunde[rn]s?\b",
+)
+# Words that anybody writes in front of his own account; others without a capital may say something else.
+_NEUTRAL = re.compile(
+    r"iban|bic|swift|blz|kto|kont[aou]\w{0,8}|(?:bank|giro|geschäfts|firmen|haus)\w{0,14}|sparkasse"
+    r"|acc(?:oun)?ts?|numbers?|nos?|nrs?|details?|comptes?|bancai?r\w{1,3}|bancári\w{1,2}|rib|coordonnées"
+    r"|coordinate|domiciliation|cuentas?|banc[oa]|bank\w{0,4}|conti?|corrente|rekening\w{0,8}|conta|nib"
+    r"|rachun\w{1,4}|numer\w{0,2}|účet|účt\w|čísl\w{1,2}|spojení|sort|code|dati|dados|datos|eg|ev|plc|spa"
+    r"|mbh|filiale|agence|agenzia|sucursal"
+    r"|our|unser\w{0,2}|notre|nos|nuestr\w{1,2}|nostr\w|onze?s?|noss[oa]|nasz\w{0,2}|naš\w{0,3}|vores|vort"
+    r"|vår\w?|us|new|neue?\w?|nouve\w{1,4}|nuev[oa]|nuov[oa]|nieuwe?|nov[oýéá]\w?|now[yea]|ny\w{0,2}|deze"
+    r"|cette|quest[ao]|est[ae]|diese\w?|tuto|t[ée]to|denna|denne"
+    r"|pay|payable|payments?|transfers?|remit\w{0,4}|settle\w{0,4}|wire|eft|bacs|überweis\w{1,5}"
+    r"|zahl\w{0,6}|einzahl\w{0,6}|begleich\w{0,4}|entricht\w{0,3}|virements?|virer|régle\w{1,4}"
+    r"|règle\w{1,4}|payer|paie\w{1,4}|pago|pagar|pagamento|pagare|ingres\w{1,3}|transferenc\w{1,3}"
+    r"|transferênc\w{1,3}|transferir|bonific\w{1,3}|vers[ae]\w{0,5}|effettuare|realicen?|realizar|efectuar"
+    r"|efetuar|effectuer|faire|betal\w{0,6}|maken|overmaken|overschrij\w{1,5}|storten|voldoen|wpła\w{1,4}"
+    r"|zapła\w{1,4}|płatno\w{1,3}|przelew\w{0,3}|úhrad\w|uhra\w{1,4}|zapla\w{1,4}|převod\w{0,2}"
+    r"|indbetal\w{0,4}|overfør\w{0,4}|överför\w{0,4}|inbetal\w{0,4}|made?|make"
+    r"|please|kindly|bitten?|bitte|merci|veuillez|gelieve|graag|verzoeken|prosimy|pros[ií]me?|prosím"
+    r"|venligst|vänligen|por|favor|rogamos|preghiamo|si|prega|bedes|ber|kunt|kan|können|can|should|must|be"
+    r"|geben|angeben|wij|wir|we|ons|sie|u|você|vi"
+    r"|ab|um|als|per|by|via|with|using|mit|mittels|par|met|com|con|med|on|into|in|to|the|this|of|at|for"
+    r"|and|or|within|after|upon|receipt|days?|due|date|until|before|auf|das|dem|den|der|die|des|ein\w{0,2}"
+    r"|an|am|bei|beim|bis|innerhalb|von|binnen|tag\w{0,2}|zum|zur|zu|unter|angabe|und|oder|für|folgende\w?"
+    r"|sowie|over|est|appoggio|sur|le|la|les|l|d|à|au|aux|du|de|des|et|ou|sous|dans|pour|jours|réception|ci-dessous|ordre"
+    r"|suivante?s?|el|los|las|al|en|y|o|a|un\w?|días?|plazo|siguientes?|del|dell?[aeo]|dei|il|lo|i|gli|su"
+    r"|sul|entro|giorni|gg|da|presso|intestato|seguente|te|op|het|een|naar|ten|name|van|dagen|onder"
+    r"|vermelding|voor|bij|do|na|no|os|as|e|dias|até|ao|para|seguinte|w|z|ze|k|v|ve|dni|dnů|prospěch|ciągu"
+    r"|til|på|till|inom|senest|senast|dage\w?|dag\w{0,2}|den|af|av|og|och|hos|ved|vid"
+    r"|soit|jusqu|dès|tard|plus|échéance|avant|délai|comptant|chèques?|espèces|sepa|nett?|latest|later|than|immediately|full"
+    r"|cheques?|cash|online|spätestens|antes|contado|vencimiento|vista|rimessa|diretta|scadenza|uiterlijk|vervaldatum|vóór"
+    r"|prazo|vencimento|termin\w{0,3}|splatn\w{0,4}|forfald\w{0,5}|förfall\w{0,8}|bank|transferred|transaction"
+    r"|amounts?|invoices?|sums?|totals?|balance|reference|quoting|number|following|beneficiary|holder|name"
+    r"|betr[aä]g\w{0,3}|rechnung\w{0,12}|summe|fällig\w{0,2}|fristgerecht|vollständig|umgehend|sofort|rein"
+    r"|netto|ohne|abzug|skonto|angegeben\w{0,2}|genannt\w{0,2}|nachstehend\w{0,2}|unten|stehend\w{0,2}"
+    r"|verwendungszweck\w?|montant|facture|totale?|importe|factura|importo|fattura|bedrag|factuur\w{0,8}"
+    r"|valor|fatura|kwot\w|faktur\w{0,6}|częśc\w|částk\w|beløb\w{0,2}|belopp\w{0,2}|order|titulaire"
+    r"|titular|inhaber"
+)
+_WORD = re.compile(r"[^\W\d_]+")
+_SENTENCE = re.compile(r"(?:(?<=[^\W\d_]{4})|(?<=\d{3})|(?<=\w\)))[.!?]\s+|\s[·•|–—]\s|;\s")
+# `By EFT: Bank of Ireland, IBAN`: what stands above says nothing of it.
+_OWN_LABEL = re.compile(
+    r"\b(?:eft|transfer\w{0,7}|überweisung|virement|bonifico|overschrijving|transferência|overførsel|överföring|przelew\w{0,2}|převod\w{0,2})\s?:",
+    re.IGNORECASE,
+)
+_OTHER_NUMBER = re.compile(
+    r"\b[A-Z]{2}\d{2}(?:\s?[A-Z0-9]{2,4}){3,8}\b|\b[A-Z]{4}[A-Z]{2}[A-Z0-9]{2}(?:[A-Z0-9]{3})?\b"
+)
+
+
+_UNTIL = re.compile(rf"\s*\([^)]{{0,30}}?{values.DATES.pattern}", values.DATES.flags)  # `(bis 31.10.2026)`
+
+
+class AccountWords(Enum):
+    PLAIN = auto()  # what anybody says of his own
+    UNKNOWN = auto()
+    OTHER_PURPOSE = auto()
+
+
+def weigh_words(
+    page: Sequence[TextLine], index: int, iban: str, *, currency: str | None, is_assigned: bool
+) -> AccountWords:
+    """Whether something beside an account says that it is not where this invoice's money goes, or may say it."""
+    if is_assigned and not tells_of_assignment(page, index):
+        return AccountWords.OTHER_PURPOSE
+    line = page[index]
+    number, start, end = _locate(line, iban)
+    cell = line.cells[number]
+    before = _cut_sentence(cell.text[max(0, start - _MAX_TEXT) : start])
+    behind = _SENTENCE.split(cell.text[end : end + _MAX_TEXT])[0]
+    said = (before, _OTHER_NUMBER.split(behind)[0])
+    if _UNTIL.match(cell.text[end : end + _MAX_TEXT]):
+        return AccountWords.UNKNOWN
+    headings = _list_headings(page, index, number, before)
+    if _OF_ANOTHER_BANK.search(cell.text[max(0, start - _MAX_TEXT) : start]):
+        return AccountWords.OTHER_PURPOSE
+    if any(_OTHER_PURPOSE.search(text) for text in (*said, *headings)) or any(map(_OTHER_WORDS.search, said)):
+        return AccountWords.OTHER_PURPOSE
+    if _names_other_currency(before, currency):
+        return AccountWords.OTHER_PURPOSE
+    return AccountWords.UNKNOWN if any(map(_is_unknown, _WORD.findall(before))) else AccountWords.PLAIN
+
+
+def is_plain_label(page: Sequence[TextLine], index: int, iban: str, supplier_name: str | None) -> bool:
+    """Whether nothing but a bank's name and what anybody writes stands around: beside another account `Payroll:` may be
+    a purpose as well as a name, and `(bis 31.10.)` the end of it."""
+    line = page[index]
+    number, start, end = _locate(line, iban)
+    text = line.cells[number].text
+    before, behind = text[max(0, start - _MAX_TEXT) : start], text[end : end + _MAX_TEXT]
+    left = _get_label(line, number)
+    texts = [_cut_sentence(before)] + ([left.text[-_MAX_TEXT:]] if left else [])
+    if left is None and not _WORD.search(_OF_ACCOUNT.sub(" ", before)):
+        texts += [other.text for _, other in _list_above(page, index, line.cells[number])][:1]
+    right = line.cells[number + 1].text if number + 1 < len(line.cells) else ""
+    if any(values.DATES.search(other) for other in (behind, right)) or behind.lstrip().startswith("("):
+        return False
+    ours = normalize_name(supplier_name or "")
+    texts = [text for text in texts if not (ours and ours in normalize_name(text))]
+    return all(is_bank(text) or all(map(_is_neutral, _WORD.findall(text))) for text in texts)
+
+
+_OF_ACCOUNT = re.compile(r"\b(?:iban|bic|swift)\b", re.IGNORECASE)
+
+
+def _is_neutral(word: str) -> bool:
+    return len(word) == 1 or word.lower() in values.MONTH_NAMES or _NEUTRAL.fullmatch(word.lower()) is not None
+
+
+def names_another(page: Sequence[TextLine], index: int, iban: str, supplier_name: str | None) -> bool:
+    """Whether the nearest name is another company's, and no bank's."""
+    ours = normalize_name(supplier_name or "")
+    for text in _list_named(page, index, iban):
+        if ours and ours in normalize_name(text):
+            return False
+        if labels.COMPANY.search(text) and not is_bank(labels.COMPANY.split(text)[0]):
+            return True
+    return False
+
+
+def is_of_customer(page: Sequence[TextLine], index: int, iban: str, supplier_name: str | None) -> bool:
+    """Whether an account is the last line of somebody else's address, or stands below a company's name that the page
+    names twice: in a slip, the payer's."""
+    ours = normalize_name(supplier_name or "")
+    number, _, _ = _locate(page[index], iban)
+    block = [other.text for _, other in list_block(page, index, page[index].cells[number], -1)]
+    if ours and any(ours in normalize_name(text) for text in block):
+        return False
+    if any(map(is_town, block[:2])):
+        return True
+    above = block[0] if block else ""
+    if not labels.COMPANY.search(above) or is_bank(above):
+        return False
+    return sum(above in cell.text for line in page for cell in line.cells) > 1
+
+
+def _list_named(page: Sequence[TextLine], index: int, iban: str) -> Iterator[str]:
+    number, start, _ = _locate(page[index], iban)
+    cell = page[index].cells[number]
+    yield _OTHER_NUMBER.split(cell.text[max(0, start - _MAX_TEXT) : start])[-1]
+    for left in reversed(page[index].cells[max(0, number - 2) : number]):
+        yield left.text[-_MAX_TEXT:]
+    for at, other in list_block(page, index, _get_label(page[index], number) or cell, -1):
+        if index - at > _LINES_OF_NAME or next(values.find_ibans(other.text), None) is not None:
+            return
+        yield other.text[-_MAX_TEXT:]
+
+
+def _get_label(line: TextLine, number: int) -> TextCell | None:
+    left = line.cells[number - 1] if number else None
+    if left is None or line.cells[number].left - left.right >= _FAR_BESIDE:
+        return None
+    return None if next(values.find_ibans(left.text), None) is not None else left
+
+
+def _is_unknown(word: str) -> bool:
+    """`mBank` is a name."""
+    return len(word) > 1 and word.islower() and word not in values.MONTH_NAMES and not _NEUTRAL.fullmatch(word)
+
+
+def is_page_of_assignment(page: Sequence[TextLine]) -> bool:
+    return any(tells_of_assignment([line], 0) for line in page)
+
+
+# Whoever pays anywhere else has not paid.
+_ONLY_THERE = labels.match_any(
+    r"\b(?:only|exclusively|solely)\b|\bdischarg|\bnur\b|\bausschließlich|\bbefreiend|\buniquement|\bexclusiv|\blibérat",
+    r"\b(?:solo|sólo|soltanto|somente|apenas)\b|\búnicamente|\besclusiv|\bliberator|\buitsluitend|\balleen\b|\bbevrijdend",
+    r"\b(?:wyłącznie|tylko|výhradně|pouze|kun|udelukkende|endast|enbart)\b|\bfrigørende|\bbefriande",
+)
+_LINES_OF_ASSIGNMENT = 3
+
+
+def is_account_of_assignee(page: Sequence[TextLine], index: int, iban: str) -> bool:
+    """Whether the lines that an account ends say that the debt was assigned and that only there is paid."""
+    number, start, _ = _locate(page[index], iban)
+    cell = page[index].cells[number]
+    said = [cell.text[max(0, start - 2 * _MAX_TEXT) : start]]
+    for at, other in list_block(page, index, cell, -1):
+        if index - at > _LINES_OF_ASSIGNMENT or next(values.find_ibans(other.text), None) is not None:
+            break
+        said.append(other.text[-2 * _MAX_TEXT :])
+    is_clear = any(map(_ONLY_THERE.search, said)) and next(values.find_ibans(said[0]), None) is None
+    return is_clear and any(map(speaks_of_assignment, said))
+
+
+def _locate(line: TextLine, iban: str) -> tuple[int, int, int]:
+    """In which cell an account stands, and from where to where."""
+    written = re.compile(r"\s?".join(map(re.escape, iban)))
+    begun = re.compile(r"\s?".join(map(re.escape, iban[:8])))
+    for pattern in (written, begun):
+        for number, cell in enumerate(line.cells):
+            if match := pattern.search(cell.text):
+                return number, match.start(), match.end()
+    return 0, len(line.cells[0].text), len(line.cells[0].text)
+
+
+def _cut_sentence(text: str) -> str:
+    """What is said right in front: behind the last sentence, and behind another account."""
+    return _OTHER_NUMBER.split(_SENTENCE.split(text)[-1])[-1]
+
+
+def _list_headings(page: Sequence[TextLine], index: int, number: int, before: str) -> Iterator[str]:
+    """The label to the left, and the lines above in the same block, as far as the next account."""
+    cell = page[index].cells[number]
+    left = page[index].cells[number - 1] if number and not _says_whose(before) else None
+    if left is not None and cell.left - left.right >= _FAR_BESIDE:
+        left = None
+    if left is not None:
+        yield left.text[-_MAX_TEXT:]
+    if _OWN_LABEL.search(before):
+        return
+    for _, other in _list_above(page, index, left or cell):
+        if next(values.find_ibans(other.text), None) is not None:
+            return
+        yield _SENTENCE.split(other.text[-_MAX_TEXT:])[-1]
+
+
+def _list_above(page: Sequence[TextLine], index: int, cell: TextCell) -> Iterator[tuple[int, TextCell]]:
+    for at, other in list_block(page, index, cell, -1):
+        if index - at > _LINES_ABOVE:
+            return
+        yield at, other
+
+
+def _says_whose(before: str) -> bool:
+    return len(_WORD.findall(before)) > 1
+
+
+def _names_other_currency(text: str, currency: str | None) -> bool:
+    named = set(values.find_currencies(text))
+    return bool(named) and named != {currency}

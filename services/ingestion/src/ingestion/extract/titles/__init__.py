@@ -1,0 +1,1 @@
+"""What pages are by their titles: an invoice, what gives back, another paper."""
