@@ -133,7 +133,7 @@ async def _read_sample(
         await _read_note(pool, sample, evaluation, details)
     if sample.is_contract_note or expected == "skip":
         return
-    if reading["reader"] == "e-invoice/5":
+    if reading["reader"] == "e-invoice/6":
         judged = _judge(sample, "e-invoice XML", sample.truth, reading)
         _add(evaluation, judged, reading, details)
         reading = await _read_page_alone(pool, sample.path)

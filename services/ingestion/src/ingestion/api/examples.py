@@ -19,7 +19,7 @@ _HISTORY_ENTRY = {
     "document_type": "invoice",
     "extraction": _DOCUMENT["extraction"],
     "confidence": 0.6,
-    "reader": "layout-rules/6",
+    "reader": "layout-rules/7",
     "changes": [{"field": "total_gross", "read": "19.00", "former": "19.00", "given": "119.00"}],
     "comment": "The first digit is under a stamp",
     "reviewer": "anna@acme.example",
@@ -44,7 +44,7 @@ _CHANGED_ACCOUNT = {
         "known_ibans": ["DE88200800000970375700"],
     },
     "confidence": 1.0,
-    "reader": "e-invoice/5",
+    "reader": "e-invoice/6",
 }
 
 _READ_BY_TEMPLATE = {
@@ -54,7 +54,7 @@ _READ_BY_TEMPLATE = {
         "template": {"id": "0d6f4c5e-2f0c-4a53-9c57-3b0e6a4f8f21", "fields": ["invoice_number", "total_gross"]},
     },
     "confidence": 0.9,
-    "reader": "layout-rules/6+template/2",
+    "reader": "layout-rules/7+template/2",
 }
 
 HISTORY_EXAMPLE = _answer({"items": [_HISTORY_ENTRY], "next_cursor": None})

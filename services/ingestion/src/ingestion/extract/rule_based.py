@@ -29,9 +29,9 @@ from ingestion.extract.page_comparison import (
 from ingestion.extract.page_marks import find_doubt_of_marks, may_be_invoice, show_marks
 from mailroom_common.parser import JSON
 
-LAYOUT_READER = "layout-rules/6"
-OCR_READER = "ocr+layout-rules/6"
-E_INVOICE_READER = "e-invoice/5"
+LAYOUT_READER = "layout-rules/7"
+OCR_READER = "ocr+layout-rules/7"
+E_INVOICE_READER = "e-invoice/6"
 
 _FIELD_WEIGHTS = {"invoice_number": 0.25, "total_gross": 0.25, "issue_date": 0.2, "supplier_name": 0.2, "currency": 0.1}
 

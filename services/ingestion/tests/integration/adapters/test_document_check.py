@@ -62,7 +62,7 @@ async def finish_document(site: Ingestion, name: str, **fields: str) -> str:
     await site.intakes.record_attachment(build_record(name.encode(), message=name, tenant="acme"))
     lease = await site.claim_document()
     outcome = DocumentOutcome(
-        status=ResultStatus.COMPLETED, document_type="invoice", extraction=invoice, confidence=1.0, reader="e-invoice/5"
+        status=ResultStatus.COMPLETED, document_type="invoice", extraction=invoice, confidence=1.0, reader="e-invoice/6"
     )
     assert await site.leases.finish_document(lease, outcome)
     return lease.document_id

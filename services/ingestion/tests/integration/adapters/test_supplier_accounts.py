@@ -28,7 +28,7 @@ def read_invoice(iban: str | None, **fields: Any) -> DocumentOutcome:
         document_type="invoice",
         extraction={**usual, **fields},
         confidence=1.0,
-        reader="e-invoice/5",
+        reader="e-invoice/6",
     )
 
 

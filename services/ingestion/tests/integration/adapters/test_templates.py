@@ -74,7 +74,7 @@ async def test_a_decision_is_a_lesson_for_its_tenant_alone(site: Ingestion) -> N
 
 
 async def test_what_is_exact_or_rejected_teaches_nothing(site: Ingestion) -> None:
-    await site.decide_document(await finish_document(site, "exact", reader="e-invoice/5"), ReviewAction.CONFIRM)
+    await site.decide_document(await finish_document(site, "exact", reader="e-invoice/6"), ReviewAction.CONFIRM)
     await site.decide_document(await finish_document(site, "rejected"), ReviewAction.REJECT)
     assert await PgTemplates(site.pool).claim_lesson() is None
 

@@ -123,7 +123,7 @@ async def test_every_kind_of_file_ends_with_its_result(
         "note": ("completed", None),
     }
     assert json.loads(ends["e-invoice"].extraction or "")["invoice_number"] == "RE-77"
-    assert ends["e-invoice"].reader == "e-invoice/5"
+    assert ends["e-invoice"].reader == "e-invoice/6"
     assert [json.loads(trade)["isin"] for trade in ends["note"].trades] == ["DE0008404005"]
     archived = ends["note"].archive_path
     assert archived is not None
@@ -156,7 +156,7 @@ async def test_what_a_review_teaches_reads_the_suppliers_next_invoice(
         await topics.publish([following])
         results = await topics.results_when(lambda found: all_have_results([following], found))
     (result,) = [result for result in results if result.attachment_id == following.attachment_id]
-    assert (result.status, result.reader) == ("completed", "layout-rules/6+template/2")
+    assert (result.status, result.reader) == ("completed", "layout-rules/7+template/2")
     assert json.loads(result.extraction or "").items() >= february.expected.items()
 
 

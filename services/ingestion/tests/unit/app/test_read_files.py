@@ -39,7 +39,7 @@ def test_a_note_is_read_for_its_trades(tmp_path: Path, capsys: pytest.CaptureFix
     names = ("note.pdf", "minutes.pdf")
     assert read_files.main(["--profile", "contract_note", *(str(tmp_path / name) for name in names)]) == 0
     note, income = (json.loads(line) for line in capsys.readouterr().out.splitlines())
-    assert (note["status"], note["document_type"], note["reader"]) == ("completed", "contract_note", "trade-rules/7")
+    assert (note["status"], note["document_type"], note["reader"]) == ("completed", "contract_note", "trade-rules/8")
     assert [trade["settled_amount"] for trade in note["extraction"]["trades"]] == ["209.95"]
     assert (income["status"], income["reason"]) == ("skipped", "no_trade")
 

@@ -30,7 +30,7 @@ EXACT = DocumentOutcome(
     document_type="invoice",
     extraction=FIELDS,
     confidence=1.0,
-    reader="e-invoice/5",
+    reader="e-invoice/6",
 )
 NOTHING = KnownAccounts(has_account=False, ibans=())
 OTHER = KnownAccounts(has_account=False, ibans=(OLD,))

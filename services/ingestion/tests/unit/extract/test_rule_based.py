@@ -59,7 +59,7 @@ def test_an_e_invoice_is_what_its_xml_says() -> None:
     transcript = with_xml(CII(type_code="381"), "Gutschrift Nr. RE-1\nMuster GmbH")
     assert classified(transcript) == {"document_type": "credit_note", "confidence": 1.0}
     answer = extracted(transcript)
-    assert (answer["reader"], answer["confidence"], answer["doubts"]) == ("e-invoice/5", 1.0, [])
+    assert (answer["reader"], answer["confidence"], answer["doubts"]) == ("e-invoice/6", 1.0, [])
     assert answer["extraction"]["invoice_number"] == "RE-1"
 
 
@@ -115,7 +115,7 @@ def test_an_account_that_only_a_pdf_in_the_pdf_names_is_told() -> None:
 def test_a_page_is_read_by_its_layout() -> None:
     assert classified(page(INVOICE))["document_type"] == "invoice"
     answer = extracted(page(INVOICE))
-    assert (answer["reader"], answer["confidence"]) == ("layout-rules/6", 0.95)
+    assert (answer["reader"], answer["confidence"]) == ("layout-rules/7", 0.95)
     assert answer["extraction"]["total_gross"] == "84.00"
 
 

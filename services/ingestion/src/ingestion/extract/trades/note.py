@@ -81,8 +81,8 @@ from ingestion.extract.trades.unread_rows import has_day, list_rows_below_heads,
 from ingestion.extract.trades.whose_side import doubt_side
 from mailroom_common.parser import JSON
 
-TRADE_READER = "trade-rules/7"
-OCR_TRADE_READER = "ocr+trade-rules/7"
+TRADE_READER = "trade-rules/8"
+OCR_TRADE_READER = "ocr+trade-rules/8"
 
 _SEVERAL = 2  # trades that hold together by themselves
 _CERTAIN = 0.9

@@ -166,7 +166,7 @@ def test_the_reader_answers_with_type_trades_and_confidence() -> None:
     assert classified(GERMAN) == "contract_note"
     answer: Any = note.extract_trades(given(GERMAN), {})
     assert len(answer["extraction"]["trades"]) == 1
-    assert (answer["reader"], answer["doubts"]) == ("trade-rules/7", [])
+    assert (answer["reader"], answer["doubts"]) == ("trade-rules/8", [])
     assert classified("Dividendengutschrift\nISIN DE0008404005\nAktie") is None
 
 
@@ -198,8 +198,8 @@ def test_a_trade_that_was_read_off_a_picture_with_doubt_is_for_a_person() -> Non
     )
     answers: list[Any] = [note.extract_trades(BytesIO(orjson.dumps(text.to_json())), {}) for text in (page, blurred)]
     assert [(answer["review_reason"], answer["reader"]) for answer in answers] == [
-        (None, "trade-rules/7"),
-        ("ocr_uncertain", "ocr+trade-rules/7"),
+        (None, "trade-rules/8"),
+        ("ocr_uncertain", "ocr+trade-rules/8"),
     ]
 
 
