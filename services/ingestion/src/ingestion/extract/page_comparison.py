@@ -14,6 +14,8 @@ from ingestion.domain.invoice import CREDIT_NOTE, INVOICE, Invoice
 from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.transcript import TextLine, Transcript
 from ingestion.extract import values
+from ingestion.extract.amounts.asked_below import find_asked_below
+from ingestion.extract.amounts.payment_evidence import UNKNOWN_DAY
 from ingestion.extract.amounts.totals import find_totals
 from ingestion.extract.layout_rules import is_invoice, limit_lines, read_all_pages
 from ingestion.extract.parties.payee_accounts import find_payee_accounts, list_read_lines
@@ -58,7 +60,11 @@ def find_contradictions(invoice: Invoice, transcript: Transcript) -> dict[str, A
     page = limit_lines(transcript)
     printed = _read_printed(transcript, page)
     names = dict.fromkeys(
-        [*_list_missing_values(invoice, transcript, page, printed), *_list_other_values(invoice, printed)]
+        [
+            *_list_missing_values(invoice, transcript, page, printed),
+            *_list_other_values(invoice, printed),
+            *(["amount_due"] if _asks_for_less(invoice, page) else []),
+        ]
     )
     seen = printed.to_json()
     return {name: seen[name] if seen[name] != invoice.to_json()[name] else None for name in names}
@@ -154,6 +160,15 @@ def _asks_for_another_amount(invoice: Invoice, printed: Invoice) -> bool:
     if printed.amount_due is not None:
         return True
     return invoice.total_gross is not None and abs(invoice.amount_due) > abs(invoice.total_gross) + _ROUNDED_UP
+
+
+def _asks_for_less(invoice: Invoice, page: Sequence[TextLine]) -> bool:
+    """Whether rows below the amount that the XML asks for make another one of it: what was paid before, say."""
+    due = invoice.total_gross if invoice.amount_due is None else invoice.amount_due
+    if due is None or due <= 0:
+        return False
+    asked = find_asked_below(page, due, (invoice.total_net, invoice.total_tax), UNKNOWN_DAY)
+    return asked is not None and asked.amount not in (due, invoice.total_gross)
 
 
 def _has_total(invoice: Invoice, amount: Decimal) -> bool:

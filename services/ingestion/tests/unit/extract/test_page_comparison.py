@@ -263,3 +263,8 @@ def test_a_page_that_takes_back_or_offers_what_its_xml_asks_for_is_for_a_person(
 def test_a_page_with_a_number_of_its_own_contradicts_another_number_that_it_also_prints() -> None:
     page = PAGE.replace("Rechnung Nr. RE-1", "Rechnung\nRechnungsnummer: 2026-4471\nAuftrag: RE-1")
     assert differing(page)["invoice_number"] == "2026-4471"
+
+
+def test_what_rows_below_the_total_leave_to_pay_contradicts_an_xml_that_asks_for_all() -> None:
+    paid = "Gesamtbetrag  119,00 EUR\nVorauskasse vom 02.03.2026  70,00 EUR\nJetzt zu überweisen  49,00 EUR"
+    assert "amount_due" in differing(PAGE.replace("Gesamtbetrag  119,00 EUR", paid))

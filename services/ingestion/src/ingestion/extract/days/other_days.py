@@ -21,6 +21,11 @@ _OTHER_THING = labels.match_any(
 _NEXT = labels.match_any(
     r"\bnext\b|\bsubsequent|\bfollowing|\bnächst|\bfolgend|\bsuivant|\bsiguiente|\bsuccessiv|\bseguinte|\bkolejn|\bnásledující|\bfølgende|\bkünftig|\bprochain|\bpróxim|\bprossim|\bvolgende|\bnastępn|\bpříští|\bdalší|\bnæste|\bnästa|\bpreviou|\blast\b|\bletzt|\bprécédent|\banterior|\bprecedente|\bvorige\b"
 )
+# An instalment that begins, and what is kept back until a later day.
+_LATER = labels.match_any(
+    r"\bnew\b|\bneue[rsn]?\b|\bnouve(?:au|l|lle)s?\b|\bnieuwe?\b|\bnuev[oa]s?\b|\bnuov[oaei]\b|\bnov[oa]s?\b|\bnow[aey]\b|\bnov[ýáéí]\b|\bny(?:e|tt|a)?\b",
+    r"\bretention|einbehalt|\bretenue|\britenut|\btrattenut|\bretenci|\bretenç|\binhouding|\bkaucj|\bpozastávk|\btilbageholdt|\binnehåll|\binsurer|\bmutuelle|absetzbar|deductible",
+)
 # What is asked for, or lasts, until then is no payment, though a word for paying stands beside it.
 _NEVER = labels.match_any(
     r"\battention\b|\bquer(?:y|ies)\b|\bfiles?\b|\bsign(?:ed|ature)?\b|certificate|\bbooks\b|\bgoods\b|\bclosed\b|tax\s+return|\bparts\b",
@@ -49,6 +54,8 @@ def is_of_other_thing(
     behind = cell.text[match.end() : day.start() if day else None]
     words = f"{values.mask_dates(before)} {behind}"
     if _NEVER.search(f"{words} {match[0]}") or _NEXT.search(words) or _names_other_invoice(before, invoice_number):
+        return True
+    if _LATER.search(words):
         return True
     if _BARE_UNTIL.match(match[0]):
         return not _goes_on_from_payment(page, index, cell, before)

@@ -75,6 +75,7 @@ from ingestion.extract.trades.security import (
 )
 from ingestion.extract.trades.side_and_dates import SHORT_DATE, find_direction
 from ingestion.extract.trades.taken_back import ReplacedNote, build_cancellation, find_replaced_note
+from ingestion.extract.trades.time_of_dealing import names_other_day_of_dealing
 from ingestion.extract.trades.trade import SharedFacts, TradeReading, read_trade
 from ingestion.extract.trades.unfilled_orders import says_nothing_filled, tells_of_filled_order
 from ingestion.extract.trades.unread_rows import has_day, list_rows_below_heads, list_unread_rows
@@ -162,7 +163,8 @@ def _read_lines(page: Sequence[TextLine], lines: Sequence[ReadLine], *, is_cut: 
     if kind is None and has_valuation_title(page):
         kind = DocumentKind.ACTIVITY_STATEMENT
     readings = _read_trades(lines, shared, kind)
-    if begins_with_other_day(lines):
+    is_dealt_before = len(readings) == 1 and names_other_day_of_dealing(lines, readings[0].trade.trade_date)
+    if begins_with_other_day(lines) or is_dealt_before:
         readings = [replace(reading, is_date_certain=False) for reading in readings]
     if has_column_of_both(lines):
         readings = list(map(_forget_costs, readings))

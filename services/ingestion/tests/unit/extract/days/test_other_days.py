@@ -27,6 +27,14 @@ from invoice_rows import read_due_date
         ("cs", "Splatnost další zálohy: 03.01.2027"),
         ("da", "Næste rate forfalder 03.01.2027."),
         ("sv", "Avtalet förfaller 2026-12-31."),
+        ("en", "Your new instalment is due on 15 January 2027."),
+        ("de", "Ihr neuer Abschlag ist zahlbar bis 15.01.2027."),
+        ("fr", "Nouvelle mensualité payable le 15/01/2027"),
+        ("nl", "Nieuw termijnbedrag te betalen voor 15-01-2027"),
+        ("es", "Nueva cuota: vencimiento 15/01/2027"),
+        ("en", "Retention release due on 3 November 2027"),
+        ("fr", "Retenue de garantie payable le 03/11/2027"),
+        ("it", "Svincolo trattenute: scadenza 03/11/2027"),
     ],
 )
 def test_what_else_is_due_or_ends_then_is_no_payment_of_this_invoice(language: str, line: str) -> None:

@@ -1,0 +1,54 @@
+"""Days of a note that may be the trade's in place of the one with its label: with a time of day, or behind `as of`.
+
+What is booked late is labelled with the day of booking; when it was dealt stands beside it, under any name.
+"""
+
+import re
+from collections.abc import Sequence
+from datetime import date, timedelta
+
+from ingestion.extract.trades.lines import DatePlace, ReadLine
+
+_MOST_LATE = timedelta(days=10)
+_MAX_BETWEEN = 30  # letters
+_TIME = re.compile(r"(?<![\d.,:])(?:[01]?\d|2[0-3])[:.][0-5]\d(?:[:.][0-5]\d)?(?!\d|[.,]\d|\s?%)")
+_AS_OF = re.compile(
+    r"\b(?:as\s+of|effective|with\s+effect\s+from|backdated|r[üu]ckwirkend|mit\s+wirkung|avec\s+effet|con\s+efectos?|con\s+effetto|met\s+ingang|com\s+efeito)\W{0,3}(?:\w{1,4}\s)?$",
+    re.IGNORECASE,
+)
+# Of the order, of the paper, of a price: none of dealing.
+_OF_OTHER = re.compile(
+    r"order|auftrag|weisung|\bordre|orden\b|ordine|ordem|opdracht|zlecen|pokyn|instruct|placed|received|entered|eingang|erteil|erfasst|reçu|ricevut|recibid|ontvangen|recebid|przyj|modtag|mottag"
+    r"|print|druck|gedruckt|imprim|stampa|impres|created|erstellt|édité|établi|genera|generat|gemaakt|emitid|emess|utskr|udskr|vytvo|wygener|statement|auszug|valid|gültig|valable|válid|valid[oa]|geldig|ważn|platn"
+    r"|price|kurs|preis|cours|prezzo|precio|preço|koers|cena|nav|valu|bewert|login|logged|page|seite|until|bis\b|expir|cut-?off|annahme|schluss",
+    re.IGNORECASE,
+)
+
+
+def names_other_day_of_dealing(lines: Sequence[ReadLine], trade_date: date | None) -> bool:
+    """Whether a day in the ten before this one stands there with a time of day, or behind `as of`."""
+    if trade_date is None:
+        return False
+    return any(
+        _is_shortly_before(written.date, trade_date) and (_is_with_time(line, written) or _is_as_of(line, written))
+        for line in lines
+        for written in line.dates
+    )
+
+
+def _is_shortly_before(day: date, trade_date: date) -> bool:
+    return timedelta(0) < trade_date - day <= _MOST_LATE
+
+
+def _is_with_time(line: ReadLine, written: DatePlace) -> bool:
+    if _OF_OTHER.search(line.text):
+        return False
+    around = line.text[max(0, written.start - _MAX_BETWEEN) : written.start] + " " * 3
+    behind = line.text[written.end : written.end + _MAX_BETWEEN]
+    return _TIME.search(around) is not None or _TIME.search(behind) is not None
+
+
+def _is_as_of(line: ReadLine, written: DatePlace) -> bool:
+    return _AS_OF.search(line.text[max(0, written.start - _MAX_BETWEEN) : written.start]) is not None and not (
+        _OF_OTHER.search(line.text)
+    )
