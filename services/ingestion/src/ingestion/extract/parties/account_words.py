@@ -21,7 +21,7 @@ _LINES_ABOVE = 2
 _LINES_OF_NAME = 3  # of a name with the bank, above an account
 _MAX_TEXT = 160  # letters before an account, or behind it
 # It is closed, another one's, or for something else than what this invoice asks for: as a heading says, too.
-_OF_ANOTHER_BANK = labels.match_any(r"\bintermediar|\b[ck]orr?espond|\bkorrespondenz")
+_OF_ANOTHER_BANK = labels.match_any(r"\bintermediar|\b[ck]orr?[ei]spon")
 _OTHER_PURPOSE = labels.match_any(
     r"\b(?:paid|received|transferred|betaald|ontvangen|reçue?)\b.{0,30}\b(?:from|vanaf|van|du|de)\b|\b(?:from|vanaf|du\s+compte|dal\s+conto|desde)\W*$",
     r"\bold\s+(?:bank\s+)?(?:account|details)|\bformer\b|\bclosed\b|\bno\s+longer\b|\bfraud|\bdonat|\bescrow|\bdeposits?\b|\bclient\s+(?:money|account)|\btrust\s+account|\bvat\s+account|\bpayouts?\b|\bcustomer['’]?s?\s+bank|\bremitt(?:er|ing)",
@@ -93,7 +93,7 @@ _OTHER_NUMBER = re.compile(
 )
 
 
-_UNTIL = re.compile(rf"\s*\([^)]{{0,30}}?{values.DATES.pattern}", values.DATES.flags)  # `(bis 31.10.2026)`
+_UNTIL = re.compile(rf"\s*\([^)]{{0,30}}?(?:{values.DATES.pattern})", values.DATES.flags)  # `(bis 31.10.2026)`
 
 
 class AccountWords(Enum):

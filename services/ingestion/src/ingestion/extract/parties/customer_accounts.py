@@ -28,7 +28,7 @@ def is_customers_account(page: Sequence[TextLine], index: int, start: int) -> bo
 # That it is done, not how it may be done: `zahlbar per Lastschrift oder Überweisung`, `incassokosten`.
 _TAKEN = labels.match_any(
     r"\b(?:wir\s+(?:ziehen|buchen)|wird\b.{0,60}\b(?:abgebucht|eingezogen))\b|\bwe\s+(?:will\s+)?(?:collect|debit|take)\b|\bwill\s+be\s+(?:debited|collected|taken)\b|\b(?:sera|est)\s+prélevé|\bnous\s+prélev",
-    r"\bse\s+cargará|\bcargaremos\b|\bsarà\s+addebitat|\baddebiteremo\b|\bwij\s+(?:incasseren|schrijven)\b|\bwordt\b.{0,60}\b(?:afgeschreven|geïncasseerd)\b|\bserá\s+debitad|\bdebitaremos\b",
+    r"\bse\s+cargará|\bcargaremos\b|\b(?:sarà|verrà)\s+addebitat|\baddebiteremo\b|\bwij\s+(?:incasseren|schrijven)\b|\bwordt\b.{0,60}\b(?:afgeschreven|geïncasseerd)\b|\bserá\s+debitad|\bdebitaremos\b",
     r"\bpobierzemy\b|\bzostanie\s+pobran|\b(?:bude|bud[oe]u)\b.{0,40}\bstržen|\bstrhneme\b|\binkasujeme\b|\btrækkes\b|\bvi\s+trækker\b|\bdras\b|\bvi\s+drar\b",
 )
 

@@ -41,6 +41,7 @@ def test_in_a_box_on_a_debit_or_on_the_contract_it_is_the_customers(box: str) ->
         "Wij incasseren dit bedrag op 10-12-2026.",
         "Le montant sera prélevé le 10/12/2026.",
         "Pobierzemy tę kwotę 10.12.2026.",
+        "L'importo verrà addebitato il 10/12/2026.",
     ],
 )
 def test_where_the_page_says_that_it_takes_the_money_only_the_foots_account_is_its_own(sentence: str) -> None:

@@ -197,17 +197,23 @@ def test_below_another_companys_name_an_account_is_that_companys() -> None:
     for foot in (
         f"Hallbrunn Stahl GmbH · Volksbank · IBAN {OTHER_ACCOUNT}\nHallbrunn Metallbau GmbH · IBAN {OWN_ACCOUNT}",
         f"Hallbrunn Stahl GmbH\nIBAN {OTHER_ACCOUNT}\nHallbrunn Metallbau GmbH\nIBAN {OWN_ACCOUNT}",
+        f"{'Hallbrunn Stahl GmbH':40}Hallbrunn Metallbau GmbH\n{OTHER_ACCOUNT:40}{OWN_ACCOUNT}",
     ):
         assert read_own(f"Rechnung 17{FAR_BELOW}{foot}") == OWN_ACCOUNT.replace(" ", "")
 
 
 def test_a_day_behind_an_account_says_that_there_is_another() -> None:
-    foot = f"IBAN {OTHER_ACCOUNT} (bis 31.10.2026)\nIBAN {OWN_ACCOUNT} (ab 01.11.2026)"
-    assert read_own(f"Rechnung 17{FAR_BELOW}{foot}") is None
+    for until, since in (("bis 31.10.2026", "ab 01.11.2026"), ("t/m 31-10-2026", "vanaf 01-11-2026")):
+        foot = f"IBAN {OTHER_ACCOUNT} ({until})\nIBAN {OWN_ACCOUNT} ({since})"
+        assert read_own(f"Rechnung 17{FAR_BELOW}{foot}") is None, until
 
 
 def test_a_bank_in_between_is_not_paid() -> None:
-    for words in ("Korrespondenzbank: Commerzbank Frankfurt", "Intermediary bank: Commerzbank"):
+    for words in (
+        "Korrespondenzbank: Commerzbank",
+        "Intermediary bank: Commerzbank",
+        "Banca corrispondente: Commerzbank",
+    ):
         assert read_own(f"Rechnung 17{FAR_BELOW}{words} IBAN {OTHER_ACCOUNT}") is None
 
 
