@@ -44,6 +44,7 @@ import mailroom_common.providers.http as http
 import mailroom_common.providers.json_answers as json_answers
 import mailroom_common.tracebacks as tracebacks
 import mailroom_common.tracing as tracing
+import mailroom_common.web as web
 import mailroom_gmail.base64url as base64url
 import mailroom_gmail.mapping as gmail_mapping
 import mailroom_outlook.mapping as outlook_mapping
@@ -279,6 +280,9 @@ RULES = {
     "e-invoices": Rule("ingestion.readers.einvoice", read_e_invoice),
     "e-invoices in UBL": Rule("ingestion.readers.ubl", read_ubl),
     "charsets": Rule("mailroom_common.providers.charsets", charsets.find_codec),
+    "mistakes of a request": Rule(
+        "mailroom_common.web", lambda text: web.describe_mistake({"type": "value_error", "msg": text})
+    ),
     "headers": Rule("mailroom_common.providers.headers", headers.decode_words),
     "addresses": Rule("mailroom_common.providers.headers", headers.parse_address),
     "error codes": Rule("mailroom_common.providers.http", http.sanitize_code),

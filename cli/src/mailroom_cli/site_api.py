@@ -154,7 +154,7 @@ def find_site(settings: CommandsSettings) -> SiteAddress:
     file = find_endpoints_file()
     if file is None:
         raise SettingsError(
-            "MAILROOM_API_URL is not set, and no site runs here (.mailroom/run/endpoints.json): "
+            f"MAILROOM_API_URL is not set, and no site runs here ({_describe_endpoints_file()}): "
             "set it with MAILROOM_API_KEY, or start a site by `make up`."
         )
     here: JSON = json.loads(file.read_text())
@@ -194,6 +194,10 @@ def find_endpoints_file() -> Path | None:
     return next((file for file in files if file.is_file()), None)
 
 
+def _describe_endpoints_file() -> str:
+    return f"{os.environ.get('MAILROOM_HOME') or '.mailroom'}/run/endpoints.json"
+
+
 def load_kafka_settings() -> KafkaSettings:
     """As the environment has them; where it names no broker, the Kafka of a site that runs here.
 
@@ -206,7 +210,7 @@ def load_kafka_settings() -> KafkaSettings:
     file = find_endpoints_file()
     if file is None:
         raise SettingsError(
-            f"{bootstrap} is not set, and no site runs here (.mailroom/run/endpoints.json): "
+            f"{bootstrap} is not set, and no site runs here ({_describe_endpoints_file()}): "
             "set it with the other MAILROOM_KAFKA_ settings, or start a site by `make up`."
         )
     here: JSON = json.loads(file.read_text())

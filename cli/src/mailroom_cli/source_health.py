@@ -100,13 +100,17 @@ def _find_notes(source: Item, state: Item | None, parked: Sequence[Item], now: d
     if state is not None and state["parked_items"]:
         reason = f": {parked[0]['reason']}" if parked else ""
         upcoming = [parsed for item in parked if (parsed := _parse_time(item["next_attempt_at"])) is not None]
-        when = f", tried again in {format_age(min(upcoming) - now)}" if upcoming else ""
+        when = f", {_describe_attempt(min(upcoming), now)}" if upcoming else ""
         yield f"{state['parked_items']} mails are parked{reason}{when}"
 
 
 def _explain_last_run(runs: Sequence[Item]) -> str:
     detail = next((run["detail"] for run in runs if run["detail"]), None)
     return f" ({detail})" if detail else ""
+
+
+def _describe_attempt(at: datetime, now: datetime) -> str:
+    return f"tried again in {format_age(at - now)}" if at > now else "to be tried again now"
 
 
 def _next_attempt(state: Item, now: datetime) -> str:

@@ -62,6 +62,14 @@ def test_nothing_to_go_by_names_the_variables() -> None:
         find_site(load_settings(CommandsSettings))
 
 
+def test_place_where_no_site_was_found_is_that_of_mailroom_home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MAILROOM_HOME", str(tmp_path / "moved"))
+    with pytest.raises(SettingsError, match=r"no site runs here \(\S+/moved/run/endpoints\.json\)"):
+        find_site(load_settings(CommandsSettings))
+
+
 def test_site_with_keys_of_its_environment_needs_one_of_them(home: Path) -> None:
     run_site_here(home, api_key=None)
     with pytest.raises(SettingsError, match="MAILROOM_API_KEY is not set"):

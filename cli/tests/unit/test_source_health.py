@@ -109,6 +109,12 @@ def test_parked_mails_and_a_missing_subscription_are_notes() -> None:
     )
 
 
+def test_parked_mail_whose_time_has_come_is_due_now() -> None:
+    parked = [{"reason": "access_denied", "next_attempt_at": "2026-11-28T11:59:00Z"}]
+    health = judge(source(), state(parked_items=1), parked=parked)
+    assert health.notes == ("1 mails are parked: access_denied, to be tried again now",)
+
+
 @pytest.mark.parametrize(
     ("age", "text"),
     [

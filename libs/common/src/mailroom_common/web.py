@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import re
 import socket
 import threading
 from collections.abc import AsyncIterator, Generator, Mapping, Sequence
@@ -68,6 +69,8 @@ _WANTED_OF_PATTERN = {
     r"^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?$": "a time of day is needed, as 09:30 or 09:30:15",
     r"^[^@\s<>]+@[^@\s<>]+$": "an address is needed, as ap@company.example",
 }
+# A member of an enum as Python shows it, `<Profile.INVOICE: 'invoice'>`: its value is what a caller sends.
+_MEMBER = re.compile(r"<\w{1,80}\.\w{1,80}: ('[^']{0,80}')>")
 
 
 class _BodyTooLarge(HTTPException):
@@ -81,7 +84,8 @@ class _BodyTooLarge(HTTPException):
 def describe_mistake(mistake: Mapping[str, Any]) -> str:
     """What is wrong with a value, of an entry of pydantic's `errors()`. Any: pydantic's."""
     by_pattern = _WANTED_OF_PATTERN.get(str((mistake.get("ctx") or {}).get("pattern")))
-    return by_pattern or _WANTED.get(mistake["type"]) or str(mistake["msg"]).removeprefix("Value error, ")
+    told = by_pattern or _WANTED.get(mistake["type"]) or str(mistake["msg"]).removeprefix("Value error, ")
+    return _MEMBER.sub(r"\1", told)
 
 
 class HTTPProblem(Exception):

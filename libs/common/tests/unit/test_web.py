@@ -7,7 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Annotated
+from enum import StrEnum
+from typing import Annotated, Literal
 from uuid import UUID
 
 import asyncpg
@@ -26,6 +27,11 @@ from mailroom_common.settings import ProcessSettings
 from mailroom_common.web import HTTPProblem, ListPage, build_service_app, serve_app, serve_service_app
 
 FLOOD_ENDED = asyncio.Event()
+
+
+class Lane(StrEnum):
+    NEW = "new"
+    REPLAY = "replay"
 
 
 def _free_port() -> int:
@@ -70,6 +76,7 @@ def _app(process: Process) -> FastAPI:
         amount: Decimal | None = None,
         currency: Annotated[str | None, Query(pattern="^[A-Z]{3}$")] = None,
         code: Annotated[str | None, Query(pattern="^[a-z]$")] = None,
+        lane: Literal[Lane.NEW, Lane.REPLAY] | None = None,
     ) -> None: ...
 
     @app.post("/body")
@@ -218,6 +225,7 @@ async def test_malformed_id_is_400_and_names_the_parameter(client: httpx.AsyncCl
         ("amount", "1.234,56", "a number is needed, as 1234.56"),
         ("currency", "eur", "a currency is needed, as EUR"),
         ("code", "1", "String should match pattern '^[a-z]$'"),
+        ("lane", "old", "Input should be 'new' or 'replay'"),
     ],
 )
 async def test_a_mistake_says_what_is_wanted(client: httpx.AsyncClient, name: str, value: str, wanted: str) -> None:
