@@ -30,11 +30,35 @@ def test_links_between_pages_lead_somewhere(page: Path) -> None:
     assert [link for link in LINK.findall(page.read_text()) if not (page.parent / link).exists()] == []
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/architecture.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/architecture.md", "docs/reading.md", "services/ingestion/README.md"]
+)
 def test_source_files_that_a_page_names_exist(page: str) -> None:
     sources = [str(file.relative_to(ROOT)) for folder in FOLDERS for file in (ROOT / folder).rglob("*.py")]
     named = SOURCE_FILE.findall((ROOT / page).read_text())
     assert [file for file in named if not any(f"/{source}".endswith(f"/{file}") for source in sources)] == []
+
+
+def test_each_module_that_reads_documents_is_explained_in_its_package() -> None:
+    sources = ROOT / "services/ingestion/src/ingestion"
+    folders = (sources / "readers", sources / "extract", *(sources / "extract").glob("[a-z]*/"))
+    modules = {
+        str(folder.relative_to(sources)): sorted({file.stem for file in folder.glob("*.py")} - {"__init__"})
+        for folder in folders
+    }
+    explained: dict[str, list[str]] = {}
+    for package, names in list_explained_modules((ROOT / "docs/reading.md").read_text()):
+        explained[package] = sorted([*explained.get(package, []), *names])
+    assert explained == modules
+
+
+def list_explained_modules(page: str) -> Iterator[tuple[str, list[str]]]:
+    """The package that a heading names, and the modules in the first column of the table below."""
+    for heading, section in re.findall(r"^##+ (.*)\n((?:(?!#).*\n)*)", page, re.MULTILINE):
+        package = re.search(r"`((?:readers|extract)[a-z/]*)`", heading)
+        rows = re.findall(r"^\| (`[^|]+) \|", section.partition("| module |")[2].partition("\n\n")[0], re.MULTILINE)
+        if package and rows:
+            yield package[1], [name for row in rows for name in re.findall(r"`(\w+)`", row)]
 
 
 def test_each_guarantee_names_tests_that_exist() -> None:

@@ -320,7 +320,7 @@ NOT_UNTRUSTED = {
     "ingestion.domain.tax_number_forms",  # the same
     "ingestion.domain.trade_matching",  # 200 characters at most, and an ISIN
     "ingestion.handlers.record_attachment",  # our own events
-    "ingestion.readers.pinned_stamps",  # names of 60 letters at most
+    "ingestion.readers.pinned_marks",  # names of 60 letters at most
     "mailroom_cli.outside_checks",  # what an operator writes
     "mailroom_cli.replay",  # what an operator writes
     "mailroom_cli.settings",  # settings

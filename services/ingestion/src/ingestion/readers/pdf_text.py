@@ -18,7 +18,7 @@ from ingestion.domain.transcript import TextLine
 from ingestion.readers.page_letters import Letter, read_letters
 from ingestion.readers.page_lines import build_lines
 from ingestion.readers.page_pictures import find_unread_content
-from ingestion.readers.pinned_stamps import read_pinned_marks
+from ingestion.readers.pinned_marks import read_pinned_marks
 from mailroom_common.parser import UnreadableFile
 
 # Of a longer document: an invoice is in front, or behind its terms.
