@@ -32,7 +32,7 @@ from ingestion.extract.parties.payee_numbers import find_vat_id
 from ingestion.extract.parties.supplier import find_supplier
 from ingestion.extract.parties.tax_ids import find_tax_ids
 from ingestion.extract.titles import title_words
-from ingestion.extract.titles.document_kind import is_from_bank
+from ingestion.extract.titles.document_kind import is_from_bank, names_security
 from ingestion.extract.titles.invoice_kind import InvoiceKind, determine_invoice_kind
 from ingestion.extract.titles.other_titles import (
     OtherTitle,
@@ -146,7 +146,8 @@ def is_invoice(transcript: Transcript) -> bool:
     """Whether these pages may be an invoice at all. In doubt they are: a person can say no, nobody can say yes to what
     was thrown away."""
     page = limit_lines(transcript)
-    if is_from_bank(page):
+    # Who advises on shares, or is paid by the month, writes of them as a bank does: but names no security, and adds tax.
+    if is_from_bank(page) and (names_security(line.text for line in page) or not _asks_for_tax(page)):
         return False
     titles = list(list_titles(limit_to_head(page)))
     is_named = any(map(labels.OWN_INVOICE.match, titles))

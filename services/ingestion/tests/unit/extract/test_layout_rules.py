@@ -344,6 +344,38 @@ def test_a_note_on_securities_is_no_invoice_whatever_words_it_has() -> None:
 
 
 @pytest.mark.parametrize(
+    "title",
+    ["Fee note 2026-41", "Monthly statement", "Honorarnote", "Note d'honoraires n° 2026-41", "Relevé d'honoraires"],
+)
+def test_who_adds_tax_for_advice_on_securities_and_names_none_is_no_bank(title: str) -> None:
+    rows = [
+        title,
+        "Advice on shares sold  300.00",
+        "Purchase of shares, stock transfer form  200.00",
+        "Commission on shares purchased",
+        "Previous balance 0.00",
+        "Subtotal  500.00",
+        "VAT 20 %  100.00",
+        "Total  600.00",
+    ]
+    assert is_invoice(Transcript.from_rows([*rows, "VAT number GB123456782"]))
+    assert not is_invoice(Transcript.from_rows([*rows, "VAT number GB123456782", "ISIN US0378331005"]))
+
+
+def test_a_bank_that_adds_tax_to_its_fee_without_its_tax_number_is_a_bank() -> None:
+    rows = [
+        "Account statement",
+        "Previous balance 10.00",
+        "VAT 20 %  1.00",
+        "Total  600.00",
+        "Shares",
+        "sold",
+        "bought",
+    ]
+    assert not is_invoice(Transcript.from_rows(rows))
+
+
+@pytest.mark.parametrize(
     "label",
     ["Bonnummer", "Kassabon nr.", "Ticket nº", "Kvitto nr", "Reçu n°", "Quittung Nr.", "Scontrino n.", "Ticket n"],
 )

@@ -89,7 +89,7 @@ NO_INVOICE_TITLE = re.compile(
     r"|reminder|statement\s+of\s+account|account\s+statement"
     r"|angebot|kostenvoranschlag|auftragsbestätigung|bestellung|lieferschein|mahnung|zahlungserinnerung|kontoauszug|offene[\s-]{1,3}posten\w{0,6}|saldenbestätigung"
     r"|wertpapier\w*|dividenden\w*|ertrags\w*"
-    r"|devis|bon\s+de\s+(?:commande|livraison)|(?:confirmation|accusé\s+de\s+réception)\s+de\s+commande|relevé"
+    r"|devis|bon\s+de\s+(?:commande|livraison)|(?:confirmation|accusé\s+de\s+réception)\s+de\s+commande|relevé(?!\s+d['’]\s?honoraires)"
     r"|presupuesto|(?:confirmación\s+de\s+)?pedido|albarán|extracto\s+de\s+cuenta"
     r"|preventivo|conferma\s+d(?:['’]|i\s+)ordine|documento\s+di\s+trasporto|estratto\s+conto"
     r"|offerte|(?:order|opdracht)bevestiging|pakbon|aanmaning|rekeningoverzicht"
