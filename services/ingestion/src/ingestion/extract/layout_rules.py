@@ -146,7 +146,7 @@ def is_invoice(transcript: Transcript) -> bool:
     """Whether these pages may be an invoice at all. In doubt they are: a person can say no, nobody can say yes to what
     was thrown away."""
     page = limit_lines(transcript)
-    # Who advises on shares, or is paid by the month, writes of them as a bank does: but names no security, and adds tax.
+    # Who advises on shares, or is paid by the month, writes as a bank does: but names no security, and adds tax.
     if is_from_bank(page) and (names_security(line.text for line in page) or not _asks_for_tax(page)):
         return False
     titles = list(list_titles(limit_to_head(page)))

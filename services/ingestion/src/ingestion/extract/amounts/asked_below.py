@@ -30,10 +30,6 @@ _EARLY = (
     labels.match_any(change_labels.DAYS, r"\b(?:after|nach|après|después|dopo|após|na|po|efter)\b"),
 )
 _AT_TILL = (kind_words.PAID_AT_TILL, change_labels.HANDED_OVER)
-# `davon Lohn 690,00, Material 500,00`: parts of the total, which stays what it is.
-_WITHIN = labels.match_any(
-    r"\b(?:davon|darin|enthalten\w{0,2}|of\s+which|thereof|includ\w{1,3}|dont|inclus\w{0,2}|waarvan|inbegrepen|incluid\w{1,2}|di\s+cui|compres\w|dos\s+quais|w\s+tym|z\s+toho|heraf|varav)\b"
-)
 # `Restbetrag zahlbar` has no day or occasion.
 _DUE_ALONE = labels.match_any(r"\b(?:fällig|zahlbar)\b")
 _PLANNED = labels.match_any(change_labels.PLANNED, change_labels.DAYS)
@@ -127,7 +123,7 @@ def _is_asked(
 
 
 def _are_parts(total: Decimal, parts: Sequence[Decimal | None], rows: Sequence[_Row]) -> bool:
-    if all(row.amount in parts for row in rows) or any(_WITHIN.search(row.text) for row in rows):
+    if all(row.amount in parts for row in rows) or any(change_labels.WITHIN.search(row.text) for row in rows):
         return True
     if not any(tax_labels.TAX_WORD.search(row.text) or labels.TOTAL_NET.search(row.text) for row in rows):
         return False

@@ -83,6 +83,10 @@ HANDED_OVER = match_any(
     r"^\W*(?:(?:cash\s+)?tendered|given|cash|gegeben|erhalten|bar|reçu|donné|espèces|entregado|efectivo|recibido|contanti|contante?|ricevuto|ontvangen"
     r"|entregue|numerário|recebido|gotówka|otrzymano|hotově|hotovost|přijato|kontant|modtaget|mottaget)\b"
 )
+# `davon Lohn 690,00, Material 500,00`: parts of the total, which stays what it is.
+WITHIN = match_any(
+    r"\b(?:davon|darin|enthalten\w{0,2}|of\s+which|thereof|includ\w{1,3}|dont|inclus\w{0,2}|waarvan|inbegrepen|incluid\w{1,2}|di\s+cui|compres\w|dos\s+quais|w\s+tym|z\s+toho|heraf|varav)\b"
+)
 # What lessens a total that has its tax already.
 TAKEN_OFF = (WITHHELD, CREDITED, PREPAID)
 # `Deposit 30 % on order`, `Rest bei Lieferung`: a plan of payments, of which nobody knows what was paid.

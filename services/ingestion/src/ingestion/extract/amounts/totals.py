@@ -17,6 +17,7 @@ from ingestion.extract.amounts.paid_words import says_that_all_was_paid
 from ingestion.extract.amounts.part_payments import drop_part_rows, find_parts_taken
 from ingestion.extract.amounts.payment_evidence import UNKNOWN_DAY, IssueDay
 from ingestion.extract.amounts.rival_totals import has_rival_totals
+from ingestion.extract.amounts.split_total import is_split_below
 from ingestion.extract.amounts.sum_rows import CENT, SumRow, list_sum_rows
 from ingestion.extract.amounts.unconfirmed_total import contains_tax, is_doubtful, list_deductions, may_lack_tax
 
@@ -63,9 +64,14 @@ def find_totals(page: Sequence[TextLine], currency: str | None = None, issued: I
     """
     own_currency = _drop_foreign(page, currency)
     totals = _weigh_rows_below(own_currency, _find_totals(own_currency, issued), issued)
-    if totals.due and totals.due == totals.gross and says_that_all_was_paid(own_currency, totals.due, issued):
+    if totals.due and totals.due == totals.gross and _may_be_paid(own_currency, totals, totals.due, issued):
         return replace(totals, due=None)
     return totals
+
+
+def _may_be_paid(page: Sequence[TextLine], totals: InvoiceTotals, due: Decimal, issued: IssueDay) -> bool:
+    """All of it, or a part that no label tells."""
+    return says_that_all_was_paid(page, due, issued) or is_split_below(page, due, (totals.net, totals.tax))
 
 
 def _weigh_rows_below(page: Sequence[TextLine], totals: InvoiceTotals, issued: IssueDay) -> InvoiceTotals:
