@@ -40,6 +40,12 @@ def needs_ocr(outcome: DocumentOutcome, transcript: Transcript) -> bool:
     return any(may_be_in_files or transcript.is_own_page(page) for page in transcript.pictured_pages)
 
 
+def is_scan(transcript: Transcript) -> bool:
+    """Whether all pages are pictures, of a document that nothing was read of yet: any of them may be a paper of its
+    own."""
+    return len({*transcript.pictured_pages}) >= transcript.pages
+
+
 @dataclass(frozen=True, slots=True)
 class ReadPages:
     """What OCR made of some pages of a document: `pages` were looked at, and of those in `cut` only a part was read.

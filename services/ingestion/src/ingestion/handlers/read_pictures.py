@@ -5,12 +5,13 @@ from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import replace
 from pathlib import Path
 
-from ingestion.domain.ocr import needs_ocr
+from ingestion.domain.ocr import is_scan, needs_ocr
 from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.transcript import Transcript
 from ingestion.handlers.read_document import DocumentReading, ReadingPurpose, read_document, read_transcript
 from ingestion.ports.readers import DocumentReaders, PictureReader
 from mailroom_common.errors import Rejected
+from mailroom_common.events import ResultStatus
 from mailroom_common.parser import ParserCrashed, ParserLimitReached
 
 
@@ -26,8 +27,8 @@ async def read_document_with_pictures(
     were left.
 
     The parser process of the first look is given back before OCR begins: a digital document may have it meanwhile.
-    Pictures are read until the document is whole. A picture that ends its OCR process costs what it shows, and not what
-    was read beside it.
+    Pictures are read until the document is whole, and of a scan all of them: papers of several suppliers are laid into
+    one scanner. A picture that ends its OCR process costs what it shows, and not what was read beside it.
 
     Raises:
         OCRBusy: a picture has to be read, and all OCR processes are taken.
@@ -50,12 +51,13 @@ async def _read_text_and_pictures(
         reading = await read_document(readers, file, purpose, password=password)
     if pictures is None or not needs_ocr(reading.outcome, reading.transcript):
         return reading
+    are_all_pictures = is_scan(reading.transcript)
     try:
         reader = pictures.read_pictures(file, reading.transcript, password=password, queue=purpose.queue)
         async with aclosing(reader) as transcripts:
             async for transcript in transcripts:
                 reading = await _read_again(open_readers, transcript, purpose)
-                if not needs_ocr(reading.outcome, transcript):
+                if not needs_ocr(reading.outcome, transcript) and not are_all_pictures:
                     break
     except ParserLimitReached as error:
         return _leave_to_person(reading, ReviewReason.READER_LIMIT, error)
@@ -63,7 +65,13 @@ async def _read_text_and_pictures(
         if error.killed:
             raise  # another process killed it: the next attempt may do better
         return _leave_to_person(reading, ReviewReason.READER_CRASHED, error)
+    if are_all_pictures and _has_unread_pages(reading) and reading.outcome.status is ResultStatus.COMPLETED:
+        return _leave_to_person(reading, ReviewReason.PAGES_NOT_READ)
     return reading
+
+
+def _has_unread_pages(reading: DocumentReading) -> bool:
+    return bool(reading.transcript.pictured_pages or reading.transcript.cut_pages)
 
 
 async def _read_again(
@@ -75,6 +83,7 @@ async def _read_again(
         return DocumentReading(await read_transcript(readers, transcript, purpose), transcript)
 
 
-def _leave_to_person(reading: DocumentReading, reason: ReviewReason, error: Rejected) -> DocumentReading:
-    """It is open: what is whole needs no picture. What was read of it until then is shown."""
-    return replace(reading, outcome=replace(reading.outcome, reason=reason), pictures_error=error)
+def _leave_to_person(reading: DocumentReading, reason: ReviewReason, error: Rejected | None = None) -> DocumentReading:
+    """It is open, or may hold more than it says. What was read of it until then is shown."""
+    outcome = replace(reading.outcome, status=ResultStatus.NEEDS_REVIEW, reason=reason)
+    return replace(reading, outcome=outcome, pictures_error=error)

@@ -81,11 +81,35 @@ async def test_whoever_finds_all_ocr_processes_taken_is_told() -> None:
         await read(reading, FakePictures(reading, OCRBusy(5.0)))
 
 
-async def test_pages_behind_a_first_one_that_is_whole_are_not_read() -> None:
-    reading = FakeReading(SCAN, Classification("invoice", 0.8), WHOLE)
-    pictures = FakePictures(reading, replace(TEXT, pictured_pages=(1,)), TEXT)
+async def test_pictures_behind_text_are_read_until_the_document_is_whole() -> None:
+    reading = FakeReading(replace(SCAN, pages=3, pictured_pages=(1, 2)), Classification("invoice", 0.8), WHOLE)
+    pictures = FakePictures(reading, replace(TEXT, pages=3, pictured_pages=(2,)), TEXT)
     found = await read(reading, pictures)
     assert (found.outcome.status, pictures.given) == (ResultStatus.COMPLETED, 1)
+
+
+async def test_of_a_scan_all_pages_are_read_since_each_may_be_another_paper() -> None:
+    reading = FakeReading(replace(SCAN, pages=2, pictured_pages=(0, 1)), Classification("invoice", 0.8), WHOLE)
+    pictures = FakePictures(reading, replace(TEXT, pages=2, pictured_pages=(1,)), TEXT)
+    found = await read(reading, pictures)
+    assert (found.outcome.status, pictures.given) == (ResultStatus.COMPLETED, 2)
+
+
+@pytest.mark.parametrize("left", [{"pictured_pages": (1,)}, {"cut_pages": (1,)}])
+async def test_a_scan_of_which_a_page_was_left_is_for_a_person_though_the_first_is_whole(
+    left: dict[str, tuple[int, ...]],
+) -> None:
+    reading = FakeReading(replace(SCAN, pages=2, pictured_pages=(0, 1)), Classification("invoice", 0.8), WHOLE)
+    found = await read(reading, FakePictures(reading, replace(TEXT, pages=2, **left)))
+    assert (found.outcome.status, found.outcome.reason) == (ResultStatus.NEEDS_REVIEW, ReviewReason.PAGES_NOT_READ)
+    assert found.outcome.extraction == INVOICE.to_json()
+
+
+async def test_an_end_of_ocr_behind_a_page_that_is_whole_leaves_a_scan_to_a_person() -> None:
+    reading = FakeReading(replace(SCAN, pages=2, pictured_pages=(0, 1)), Classification("invoice", 0.8), WHOLE)
+    pictures = FakePictures(reading, replace(TEXT, pages=2, pictured_pages=(1,)), ParserLimitReached("cpu"))
+    found = await read(reading, pictures)
+    assert (found.outcome.status, found.outcome.reason) == (ResultStatus.NEEDS_REVIEW, ReviewReason.READER_LIMIT)
 
 
 async def test_pages_behind_one_that_leaves_something_open_are_read() -> None:
