@@ -41,9 +41,10 @@ class ReviewReason(StrEnum):
     TEXT_GARBLED = "text_garbled"  # the letters that a page names are not those that it shows
     TEXT_NOT_VISIBLE = "text_not_visible"  # nobody sees it, or it may be that nobody does: the page may show another
     FORM_NOT_READ = "form_not_read"  # a form whose page is a placeholder: only some programs show what is in it
-    PAGES_NOT_READ = "pages_not_read"  # more pages, or more text on a page, than is read, or a file that was cut
+    # More pages, or more text on a page, than is read, a file that was cut; or a page of it may be another invoice.
+    PAGES_NOT_READ = "pages_not_read"
     SEVERAL_E_INVOICES = "several_e_invoices"  # XMLs of different invoices in one file: a person says which
-    # PDFs in the PDF, pages of it, or what stands on one page, are different papers: a person decides.
+    # PDFs in the PDF or behind it, its pages, or what stands on one page, are different papers: a person decides.
     SEVERAL_INVOICES = "several_invoices"
     EMBEDDED_FILES_NOT_READ = "embedded_files_not_read"  # files in a PDF that nothing reads, pictures without OCR
     XML_UNREADABLE = "xml_unreadable"  # an e-invoice's XML that cannot be read, whatever its page says

@@ -21,7 +21,15 @@ _REQUIRED_FIELDS = ("supplier_name", "invoice_number", "issue_date", "currency",
 
 # An XML that cannot be read, or is one of several, may say something else than what was read, and be paid by.
 # So may a page whose letters nobody sees.
-_FOR_A_PERSON = frozenset({ReviewReason.XML_UNREADABLE, ReviewReason.SEVERAL_E_INVOICES, ReviewReason.TEXT_NOT_VISIBLE})
+# Of PDFs that were joined as files only the last one was read.
+_FOR_A_PERSON = frozenset(
+    {
+        ReviewReason.XML_UNREADABLE,
+        ReviewReason.SEVERAL_E_INVOICES,
+        ReviewReason.SEVERAL_INVOICES,
+        ReviewReason.TEXT_NOT_VISIBLE,
+    }
+)
 
 # These may go without anybody's help: the copy that is missing would be forgotten with them.
 _WEIGH_LESS_THAN_A_COPY = frozenset(

@@ -92,7 +92,8 @@ class Transcript:
     (from 0) that are a picture, or whose letters mean nothing, and were not read by OCR; `cut_pages` those of which OCR
     read a part. `orientations` say how pages that OCR read were turned. `part_starts` are the first
     pages of the PDFs and pictures in the PDF, which follow on its own pages; `has_unread_files` says that there are
-    files in it that nothing reads, OCR neither. `marks` were made on its pages once they were written.
+    files in it that nothing reads, OCR neither. `marks` were made on its pages once they were written. `looked_over`
+    has the text at the top of those pages of a long document that were not read, as the file has it.
     """
 
     content_type: str
@@ -106,6 +107,7 @@ class Transcript:
     orientations: Mapping[int, PageOrientation] = field(default_factory=dict)
     has_unread_files: bool = False
     marks: PageMarks = NO_MARKS
+    looked_over: Mapping[int, str] = field(default_factory=dict)
 
     @cached_property
     def text(self) -> str:
@@ -149,6 +151,7 @@ class Transcript:
             "orientations": [[page, *orientation.to_list()] for page, orientation in self.orientations.items()],
             "has_unread_files": self.has_unread_files,
             "marks": self.marks.to_json(),
+            "looked_over": [[page, text] for page, text in self.looked_over.items()],
         }
 
     @classmethod
@@ -170,6 +173,7 @@ class Transcript:
             orientations={page: PageOrientation.from_list(orientation) for page, *orientation in value["orientations"]},
             has_unread_files=value["has_unread_files"],
             marks=PageMarks.from_json(value["marks"]),
+            looked_over=dict(value["looked_over"]),
         )
 
 

@@ -27,6 +27,7 @@ from ingestion.extract.page_comparison import (
     names_account,
 )
 from ingestion.extract.page_marks import find_doubt_of_marks, may_be_invoice, show_marks
+from ingestion.extract.pages_left_out import may_hold_another_invoice
 from mailroom_common.parser import JSON
 
 LAYOUT_READER = "layout-rules/7"
@@ -44,6 +45,7 @@ _WHOLE_DOUBTS = frozenset(
         ReviewReason.STAMPED,
         ReviewReason.OCR_UNCERTAIN,
         ReviewReason.SEVERAL_INVOICES,
+        ReviewReason.PAGES_NOT_READ,
         ReviewReason.DOCUMENT_TYPE_UNCERTAIN,
     }
 )
@@ -70,6 +72,8 @@ def extract_invoice(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
     doubt = ReviewReason.OCR_UNCERTAIN if is_uncertain else None
     if part.are_several or contradict_each_other(parts):
         doubt = ReviewReason.SEVERAL_INVOICES
+    elif may_hold_another_invoice(transcript, part.invoice.invoice_number):
+        doubt = ReviewReason.PAGES_NOT_READ
     elif doubt is None and not part.kind.is_certain:
         doubt = ReviewReason.DOCUMENT_TYPE_UNCERTAIN
     doubt = find_doubt_of_marks(transcript) or doubt

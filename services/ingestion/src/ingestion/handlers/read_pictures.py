@@ -36,7 +36,8 @@ async def read_document_with_pictures(
             something else killed.
     """
     reading = await _read_text_and_pictures(open_readers, pictures, file, purpose or ReadingPurpose(), password)
-    left = tuple(sorted({*reading.transcript.pictured_pages, *reading.transcript.cut_pages}))
+    transcript = reading.transcript
+    left = tuple(sorted({*transcript.pictured_pages, *transcript.cut_pages, *transcript.looked_over}))
     return replace(reading, outcome=replace(reading.outcome, pages_not_read=left))
 
 

@@ -7,6 +7,7 @@ from ingestion.domain.reasons import DocumentSkipReason, ReviewReason
 from ingestion.domain.transcript import HEAD_BYTES, PDF, Transcript, detect_content_type
 from ingestion.readers import image, pdf_text
 from ingestion.readers.embedded_files import read_embedded_files
+from ingestion.readers.joined_files import holds_several_pdfs
 from mailroom_common.parser import JSON, UnreadableFile
 
 NAME = "mailroom-local/1"
@@ -15,6 +16,7 @@ NAME = "mailroom-local/1"
 _UNREAD_BY_WEIGHT = (
     ReviewReason.XML_UNREADABLE,
     ReviewReason.SEVERAL_E_INVOICES,
+    ReviewReason.SEVERAL_INVOICES,
     ReviewReason.TEXT_NOT_VISIBLE,
     ReviewReason.TEXT_GARBLED,
     ReviewReason.NO_TEXT_LAYER,
@@ -41,6 +43,8 @@ def transcribe_document(file: BinaryIO, arguments: Mapping[str, Any]) -> JSON:
     # The page is read of an e-invoice too: where it contradicts the XML a person decides.
     embedded = read_embedded_files(pdf.attachments, pdf.pages)
     unread = pdf.unread | embedded.unread
+    if holds_several_pdfs(file):
+        unread.add(ReviewReason.SEVERAL_INVOICES)
     has_unread_files = ReviewReason.EMBEDDED_FILES_NOT_READ in unread
     if embedded.pictured:
         unread = {*unread, ReviewReason.EMBEDDED_FILES_NOT_READ}
@@ -54,4 +58,5 @@ def transcribe_document(file: BinaryIO, arguments: Mapping[str, Any]) -> JSON:
         tuple(embedded.part_starts),
         has_unread_files=has_unread_files,
         marks=pdf.marks + embedded.marks,
+        looked_over=pdf.looked_over,
     ).to_json()

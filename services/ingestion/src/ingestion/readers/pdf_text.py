@@ -24,6 +24,9 @@ from mailroom_common.parser import UnreadableFile
 # Of a longer document: an invoice is in front, or behind its terms.
 FIRST_PAGES = 40
 LAST_PAGES = 20
+# Those between are looked over: whether another invoice begins there.
+_MAX_LOOKED_OVER = 2000
+_LOOKED_OVER = 600  # letters of each
 _MAX_ATTACHMENTS = 50
 _MAX_ANNOTATIONS = 200  # of a page, that are looked at for attached files
 _SMALLEST = 4.0  # pixels
@@ -48,7 +51,8 @@ class EmbeddedFile:
 @dataclass(slots=True)
 class PDFText:
     """`unread` says what the lines are not: reasons why the file may hold more. `pictured` are the pages that OCR may
-    say more of, `marks` what somebody did to the pages."""
+    say more of, `marks` what somebody did to the pages. `looked_over` has the letters at the beginning of pages that
+    were not read, by page: none of a picture, and of a page behind as many as are looked over."""
 
     pages: int
     lines: list[TextLine] = field(default_factory=list)
@@ -56,6 +60,7 @@ class PDFText:
     pictured: list[int] = field(default_factory=list)
     unread: set[ReviewReason] = field(default_factory=set)
     marks: PageMarks = NO_MARKS
+    looked_over: dict[int, str] = field(default_factory=dict)
 
 
 def read_pdf_text(file: BinaryIO, password: str | None = None, *, max_pages: int | None = None) -> PDFText:
@@ -86,8 +91,12 @@ def _find_refusal(error: pypdfium2.PdfiumError, password: str | None) -> ReviewR
 
 def _read_document(document: pypdfium2.PdfDocument, max_pages: int) -> PDFText:
     read = PDFText(len(document))
-    for number in _choose_pages(read.pages, max_pages):
+    chosen = _choose_pages(read.pages, max_pages)
+    for number in chosen:
         _read_page(document, number, read)
+    left = sorted({*range(read.pages)} - {*chosen})
+    read.looked_over = {number: _look_over(document[number]) for number in left[:_MAX_LOOKED_OVER]}
+    read.looked_over |= dict.fromkeys(left[_MAX_LOOKED_OVER : _MAX_LOOKED_OVER + 1], "")
     # Of a file that was cut, or written over, pdfium puts together what it finds: what is gone it does not miss.
     if read.pages > max_pages or not pdfium.FPDF_DocumentHasValidCrossReferenceTable(document):
         read.unread.add(ReviewReason.PAGES_NOT_READ)
@@ -96,6 +105,17 @@ def _read_document(document: pypdfium2.PdfDocument, max_pages: int) -> PDFText:
         read.unread.add(ReviewReason.FORM_NOT_READ)
     _read_attachments(document, read)
     return read
+
+
+def _look_over(page: pypdfium2.PdfPage) -> str:
+    """Its first letters in the file's own order, whether an eye sees them or not."""
+    text_page = page.get_textpage()
+    try:
+        text: str = text_page.get_text_range(0, min(_LOOKED_OVER, text_page.count_chars()), errors="replace")
+        return text
+    finally:
+        text_page.close()
+        page.close()
 
 
 def is_placeholder(text: str) -> bool:

@@ -160,7 +160,9 @@ def test_a_field_that_is_missing_may_be_where_nothing_was_read() -> None:
     assert route_extraction(extraction(), unread).status is ResultStatus.COMPLETED
 
 
-@pytest.mark.parametrize("reason", [ReviewReason.XML_UNREADABLE, ReviewReason.SEVERAL_E_INVOICES])
+@pytest.mark.parametrize(
+    "reason", [ReviewReason.XML_UNREADABLE, ReviewReason.SEVERAL_E_INVOICES, ReviewReason.SEVERAL_INVOICES]
+)
 def test_an_xml_that_is_broken_or_not_the_only_one_is_said_whatever_the_page_says(reason: ReviewReason) -> None:
     outcome = route_extraction(extraction(), (ReviewReason.NO_TEXT_LAYER, reason))
     assert (outcome.status, outcome.reason) == (ResultStatus.NEEDS_REVIEW, reason)

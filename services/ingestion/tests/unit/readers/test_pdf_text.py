@@ -89,6 +89,18 @@ def test_the_first_and_the_last_pages_of_a_long_document_are_read_and_the_limit_
     read = pdf_text.read_pdf_text(file)
     assert [line.text for line in read.lines] == ["page 1", "page 2", "page 4"]
     assert read.unread == {ReviewReason.PAGES_NOT_READ}
+    assert {page: text.strip() for page, text in read.looked_over.items()} == {2: "page 3"}
+
+
+def test_of_more_pages_than_are_looked_over_one_stands_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pdf_text, "_MAX_LOOKED_OVER", 1)
+    writer = PdfWriter()
+    for number in range(1, 7):
+        writer.append(PdfReader(BytesIO(text_page(f"page {number}"))))
+    file = BytesIO()
+    writer.write(file)
+    read = pdf_text.read_pdf_text(file, max_pages=3)
+    assert {page: text.strip() for page, text in read.looked_over.items()} == {2: "page 3", 3: ""}
 
 
 def test_a_placeholder_for_a_form_is_not_what_the_form_says() -> None:
