@@ -51,6 +51,8 @@ _OWN_NUMBERS = (
     r"\bfactuur\s?nummer|\bnota\s?nummer",
     # Shortened; `Inv.-Nr.` would be an inventory's.
     rf"\binv\.?\s*no\b\.?|\bfra\b\.?\s*{_NO}",
+    # A full stop or a hyphen shows that a word was cut: `Re.-Nr.`, `Fact. n°`, `Fakt.nr.`
+    rf"\b(?:(?:rg|re|rech|rechn)(?:\.?-|\.)\s?nr\b\.?|(?:fact|fatt|fakt|inv)\.\s?{_NO}|(?:fact|fakt|rg)nr\b\.?|fakt\.-nr\b\.?|(?:{_NO}\s?fv|fv\s?{_NO})(?!\w))",
 )
 _RECEIPT_NUMBERS = (
     # What a till prints.
@@ -72,7 +74,8 @@ RECEIPT_NUMBER = match_any(*_RECEIPT_NUMBERS)
 # That of any paper: whether it is the invoice's a title has to say.
 DOCUMENT_NUMBER = match_any(
     rf"^\W*(?:document|dokument(?:en)?|documento|invoice\s+ref(?:erence)?\b\.?)[-\s.]*(?:{_NO}|(?=:))",
-    rf"^\W*{_NO}\s*(?:de\s+|del\s+|do\s+)?(?:documento?|dokladu|dokumentu)\b",
+    rf"^\W*(?:(?:doc|dok)\.|bilags?|boekstuk|doklad|pièce)[-\s.]*{_NO}",
+    rf"^\W*{_NO}\s*(?:de\s+|del\s+|do\s+)?(?:documento?|dokladu|dokumentu|doc\b\.?|dok\b\.?|pièce)(?!\w)",
 )
 # ... or behind the headline itself.
 # `Rechnung an:` says whom one will be sent to.

@@ -93,6 +93,17 @@ def test_a_number_in_groups_is_whole(written: str, expected: str) -> None:
     [
         ("Inv. No. 0042", "0042"),
         ("Fra. nº: A/2026/118", "A/2026/118"),
+        ("Rg.-Nr.: 2026-0441", "2026-0441"),
+        ("Re.-Nr.  2026-0441", "2026-0441"),
+        ("RgNr  2026-0441", "2026-0441"),
+        ("Inv. #  2026-0441", "2026-0441"),
+        ("Fact. n° 2026-0441", "2026-0441"),
+        ("Fatt. n. 2026-0441", "2026-0441"),
+        ("Fakt.nr.: 2026-0441", "2026-0441"),
+        ("Factnr  2026-0441", "2026-0441"),
+        ("Nr FV  2026-0441", "2026-0441"),
+        ("Ref.-Nr.: 2026-0441", None),
+        ("Repnr. 2026-0441", None),
         ("Honorarnote Nr. 2026-31", "2026-31"),
         ("Note d'honoraires n° 2026-31", "2026-31"),
         ("Documento commerciale N. 0031-0017", "0031-0017"),
@@ -106,7 +117,18 @@ def test_papers_that_ask_for_money_have_many_names(row: str, expected: str | Non
     assert number("Example", row, "Total   12.00") == expected
 
 
-@pytest.mark.parametrize("row", ["Document No: 90012", "Číslo dokladu: 90012", "Número de documento   90012"])
+@pytest.mark.parametrize(
+    "row",
+    [
+        "Doc. nº: 90012",
+        "Dok. nr  90012",
+        "Bilagsnr.  90012",
+        "N° pièce : 90012",
+        "Document No: 90012",
+        "Číslo dokladu: 90012",
+        "Número de documento   90012",
+    ],
+)
 def test_the_number_of_a_document_is_the_invoices_where_a_title_says_what_it_is(row: str) -> None:
     assert number("Example", "INVOICE", row) == "90012"
     assert number("Example", "INVOICE", row, "Invoice number: 7-118") == "7-118"
