@@ -233,6 +233,9 @@ def _build_line(row: _Row, at: int, head: TextLine, rates: Set[Decimal]) -> Invo
 def _find_description(row: _Row, at: int, head: TextLine, quantity: Decimal | None) -> str | None:
     texts = [cell.text for cell in row.cells[:at]]
     described = [text for text in texts if _is_description(text)]
+    # `HKW-1000-BLK-XXL  Socks`: an article's number may be longer than its name.
+    named = [cell.text for cell in row.cells[:at] if labels.DESCRIPTION.search(find_head(cell, head))]
+    described = [text for text in described if text in named] or described
     if not described and quantity is not None:
         # `4 Pack` of which two were sold: it looks like a quantity, and is none.
         described = [
@@ -251,7 +254,8 @@ def _find_description(row: _Row, at: int, head: TextLine, quantity: Decimal | No
 def _find_quantity_and_price(texts: Sequence[str], amount: Decimal) -> tuple[Decimal | None, Decimal | None]:
     """Two numbers of the row whose product is the amount: that tells them from discounts and article numbers. One with
     a unit is the quantity: `1  Citric acid  1.0000  100 pcs  100.00` is the first position, and a hundred of it."""
-    numbers = [number for text in texts if (number := _parse_number(text)) is not None]
+    # A rate of tax is no factor: `2  Grinding wheel  1  50.00  25 %` is one.
+    numbers = [number for text in texts if "%" not in text and (number := _parse_number(text)) is not None]
     with_unit = {values.parse_amount(match[1]) for text in texts if (match := _PIECES.match(text)) is not None}
     pairs = [
         (first, second)

@@ -188,3 +188,19 @@ def test_a_quantity_with_its_unit_is_no_description() -> None:
     table = "Description  Amount  Price  Amount\nP-200  4 ST  25.00  100.00\nGreases\nTravel  1  19.50  19.50"
     lines, _ = find_invoice_lines(page(table), InvoiceTotals(net=Decimal("119.50")))
     assert [line.description for line in lines] == ["Greases", "Travel"]
+
+
+def test_a_position_times_its_rate_of_tax_is_no_quantity_and_price() -> None:
+    table = "Pos  Description  Qty  Price  VAT  Amount\n1  Bench grinder  1  80.00  25 %  80.00"
+    table += "\n2  Grinding wheel  1  50.00  25 %  50.00"
+    lines, _ = find_invoice_lines(page(table), InvoiceTotals(net=Decimal("130.00")))
+    assert [(line.quantity, line.unit_price) for line in lines] == [
+        (Decimal(1), Decimal("80.00")),
+        (Decimal(1), Decimal("50.00")),
+    ]
+
+
+def test_what_stands_below_the_head_of_descriptions_is_one_and_not_a_longer_number_of_the_article() -> None:
+    table = "Art.              Description  Qty  Price  Amount\nHKW-1000-BLK-XXL  Socks  2  50.00  100.00"
+    lines, _ = find_invoice_lines(page(table), InvoiceTotals(net=Decimal("100.00")))
+    assert [line.description for line in lines] == ["Socks"]
