@@ -22,6 +22,10 @@ _PAID = match_any(
     r"\bcharged\s+to\s+(?:your\s+|the\s+)?(?:\w+\s+)?(?:card|account|visa|mastercard|amex|paypal)\b|\bnothing\s+(?:to\s+pay|due|is\s+due|more\s+to\s+pay)\b|\bno\s+payment\s+(?:is\s+)?(?:due|required|needed)\b",
     r"\b(?:zahlung|betrag|geld)\s+(?:\w+\s+)?(?:erhalten|eingegangen)\b|\bdankend\s+erhalten\b|\bbitte\s+nicht\s+(?:be|über|ein)?(?:zahlen|weisen)\b",
     r"\bpaiement\s+(?:\w+\s+)?reçu\b|\bne\s+pas\s+(?:régler|payer)\b|\bbetaling\s+ontvangen\b|\bniet\s+betalen\b|\bpago\s+recibido\b|\bno\s+pagar\b|\bpagamento\s+(?:ricevuto|recebido)\b|\bnon\s+pagare\b",
+    # A debit that was made, and none that will be.
+    r"\b(?:was|were|been)\s+(?:debited|charged|collected)\b|\bwurden?\b.{0,80}?\b(?:belastet|abgebucht|eingezogen)\b|\ba\s+(?:bien\s+)?été\s+(?:débité|prélevé)e?\b",
+    r"\bse\s+ha\s+(?:cargado|cobrado)\b|\bha\s+sido\s+(?:cargad|cobrad)[oa]\b|\bè\s+stat[oa]\s+(?:addebitat|prelevat)[oa]\b|\bis\b.{0,40}?\b(?:afgeschreven|geïncasseerd)\b|\bfoi\s+(?:debitad|cobrad)[oa]\b",
+    r"\bzostał[ao]?\s+pobran[aey]\b|\bbyla?\s+(?:stržen|inkasován)[ao]?\b|\b(?:er|blev)\s+(?:trukket|hævet)\b|\bhar\s+(?:dragits|debiterats)\b",
     r"^\W*pago\s+(?:com|em)\b|\bneplaťte\b|\bnie\s+płacić\b|\bbetaling\s+modtaget\b|\bbetalning\s+mottagen\b|\bska\s+ej\s+betalas\b|\bskal\s+ikke\s+betales\b",
 )
 _STAMP = match_any(rf"^\W*(?:{_PAST}|pago)\W*$")
@@ -31,7 +35,7 @@ _CONDITION = match_any(
     r"\b(?:wenn|falls|sobald|bis|werden|wird|muss|müssen|soll|sollte|innerhalb|binnen|nach|nicht\s+(?:be|ge)zahlt|un(?:be|ge)zahlt|voll(?:ständig)?\s+bezahlten)\b",
     r"\b(?:si|jusqu\w*|tant|sera|seront|doit|doivent|être|non|toute|après|dès|lorsque|sous|cas)\b",
     r"\b(?:indien|tot(?:dat)?|wordt|worden|moet|dient|dienen|zijn|te|zodra|niet\s+(?:betaald|voldaan)|na)\b",
-    r"\b(?:hasta|será|serán|debe|ser|cuando|antes|tras|salvo|no\s+(?:pagad|abonad|liquidad)\w|se|finché|fino|sarà|deve|essere|entro|dopo|qualora|imposta|bollo)\b",
+    r"\b(?:hasta|será|serán|debe|ser|cuando|antes|tras|salvo|no\s+(?:pagad|abonad|liquidad)\w|se(?!\s+ha\b)|finché|fino|sarà|deve|essere|entro|dopo|qualora|imposta|bollo)\b",
     r"\b(?:até|caso|após|deve|não|quando|jeśli|do\s+\d|musi|będzie|nie\s+(?:zapłacon|opłacon)\w|po|jestliže|pokud|dokud|bude|musí|není|být|dle)\b",
     r"\b(?:hvis|når|inden|indtil|skal|bedes|senest|være|for\s+sent|efter|om|tills|innan|ska|skall|vara|inte|ikke|ej|senast)\b",
     change_labels.DAYS,
