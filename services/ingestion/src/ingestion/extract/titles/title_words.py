@@ -83,6 +83,18 @@ NO_DEMAND = match_any(
     r"\bdocument\s+provisoire\b|\bdocumento\s+(?:sin\s+validez|provisional)\b|\ble\s+abonamos\b|\btipo\s+documento\W{1,3}td04\b",
     r"\bnon\s+è\s+una\s+fattura\b|\bis\s+geen\s+factuur\b|\bno\s+es\s+una\s+factura\b|\bn['’]est\s+pas\s+une\s+facture\b|\bnão\s+é\s+uma\s+fatura\b"
     r"|\bnie\s+jest\s+faktur|\bnení\s+faktur|\bikke\s+en\s+faktura\b|\bär\s+ingen\s+faktura\b",
+    # This one was taken back; `This invoice replaces …` is one to be paid.
+    rf"\b(?:this|diese|cette|esta|questa|deze|ta|tato|denne|denna)\s+{_INVOICE}\s+(?:was|is|has\s+been|wurde|wird|ist|a\s+été|est|ha\s+sido|è\s+stata|è|is|werd|foi|została|byla|je|er|blev|är|har)"
+    r"\s+(?:\w{1,12}\s+){0,2}?(?:cancelled|canceled|void(?:ed)?|withdrawn|superseded|replaced|storniert|aufgehoben|ersetzt|annulée|remplacée|anulada|sustituida|annullata|sostituita"
+    r"|vervallen|vervangen|geannuleerd|substituída|anulowana|zastąpiona|stornována|nahrazena|annulleret|erstattet|makulerad|ersatts?|makulerats)\b",
+    # Who gets the amount.
+    r"\bthe\s+amount\s+will\s+be\s+(?:refunded|credited|paid\s+out)\b|\bder\s+betrag\s+wird\s+(?:\w+\s+){1,3}?(?:gutgeschrieben|ausgezahlt|erstattet)\b|\ble\s+montant\s+sera\s+(?:porté\s+au\s+crédit|crédité|remboursé)\b"
+    r"|\bel\s+importe\s+se\s+(?:le\s+)?(?:abonará|devolverá)\s+en\b|\bl['’]importo\s+(?:vi\s+)?sarà\s+(?:accreditato|rimborsato)\b|\bbedrag\s+wordt\s+(?:\w+\s+){1,4}?(?:bijgeschreven|teruggestort)\b"
+    r"|\bo\s+(?:valor|montante)\s+será\s+(?:creditado|reembolsado)\b|\bkwota\s+zostanie\s+zwrócona\b|\bčástka\s+bude\s+(?:připsána|vrácena)\b|\bbeløbet\s+(?:bliver|vil\s+blive)\s+(?:godskrevet|indsat|tilbagebetalt)\b|\bbeloppet\s+(?:krediteras|återbetalas)\b",
+    # What this paper is.
+    r"\bdocument\s+is\s+for\s+information\s+only\b|\bdokument\s+dient\s+(?:nur|lediglich)\s+(?:zu|der)r?\s+information\b|\bdocument\s+(?:transmis|fourni)\s+(?:à\s+titre|pour)\s+(?:d['’]\s?)?information\b"
+    r"|\bdocumento\s+(?:meramente\s+)?informativo\b|\bdocument\s+is\s+(?:alleen|enkel)\s+ter\s+informatie\b|\bdokument\s+(?:ma\s+charakter\s+informacyjny|je\s+pouze\s+informativní)\b|\bdokument\w*\s+(?:er|är)\s+(?:kun|endast)\s+(?:til|för)\s+(?:orientering|information)\b",
+    rf"\b(?:this\s+is|dies\s+ist|ceci\s+est)\s+(?:an?|une?|eine?)\s+(?:preview|test|sample|draft|vorschau|muster|probe|aperçu|essai)\b|^\W*(?:test|probe)[\s-]?{_INVOICE}\b|^\W*{_INVOICE}\s+de\s+(?:test|prueba)\b",
 )
 NO_INVOICE_TITLE = re.compile(
     r"^\W*(?:quote|quotation|estimate|offer|(?:sales\s+)?order\s+(?:confirmation|acknowledgement)|purchase\s+order|delivery\s+note|packing\s+(?:list|slip)"

@@ -268,6 +268,20 @@ def test_a_title_of_an_invoice_that_is_none_yet_or_was_asked_for_before_is_for_a
         "Der Betrag wird Ihrem Konto gutgeschrieben.",
         "Nous portons à votre crédit :",
         "Tipo documento: TD04 nota di credito",
+        "This invoice has been cancelled and replaced by 2026-0455.",
+        "Diese Rechnung wurde storniert.",
+        "Cette facture a été annulée et remplacée par 2026-0455.",
+        "Deze factuur is vervallen.",
+        "Ta faktura została anulowana.",
+        "Denna faktura har makulerats.",
+        "The amount will be credited to your account.",
+        "Der Betrag wird Ihrem Kundenkonto gutgeschrieben.",
+        "Het bedrag wordt op uw rekening bijgeschreven.",
+        "Částka bude připsána na Váš účet.",
+        "This document is for information only.",
+        "Documento informativo, la fattura segue per posta.",
+        "This is a preview of your next invoice.",
+        "Test invoice - please disregard.",
     ],
 )
 def test_a_sentence_by_which_a_paper_asks_for_nothing_is_for_a_person(sentence: str) -> None:
@@ -280,6 +294,10 @@ def test_a_sentence_by_which_a_paper_asks_for_nothing_is_for_a_person(sentence: 
         "Sie erhalten künftig keine Rechnung per Post",
         "Deposits will be refunded on return",
         "No payment is required, we collect it",
+        "This invoice replaces our invoice 2026-0398, which is void.",
+        "Diese Rechnung ersetzt die Rechnung 2026-0398.",
+        "Cette facture est payable sous 30 jours.",
+        "A preview of your next invoice is in your account.",
     ],
 )
 def test_what_an_ordinary_invoice_says_beside_it_leaves_it_one(sentence: str) -> None:
