@@ -70,10 +70,17 @@ def says_that_no_tax_is_owed(page: Sequence[TextLine], gross: Decimal, nets: Seq
     """Whether the supplier says so, and nothing else on the page speaks of a tax or of another net amount."""
     if any(net != gross for net in nets if net):
         return False
+    if any(tax_labels.NO_TAX.search(line.text) and _is_of_a_part(line, gross) for line in page):
+        return False
     said = list(dict.fromkeys(filter(tax_labels.NO_TAX.search, _list_sentences(page))))
     if not 0 < len(said) <= _MAX_SAID:
         return False
     return all(map(_is_said_of_this_invoice, said)) and not _speaks_of_tax(page, gross, said)
+
+
+def _is_of_a_part(line: TextLine, gross: Decimal) -> bool:
+    """What a row says of its own amount it says of no other: `Grinding wheel (reverse charge)  120.00`."""
+    return not {abs(amount) for amount in list_row_amounts(line)} <= {Decimal(0), abs(gross)}
 
 
 def _is_said_of_this_invoice(sentence: str) -> bool:
