@@ -15,13 +15,13 @@ _ACCENTS = {
 _CLASS_OR_ACCENT = re.compile(r"\[[^\]]*\]|à\\s|[áâãçèéêëíñóôõú]")
 
 
-def allow_plain_letters(pattern: str) -> str:
+def _allow_plain_letters(pattern: str) -> str:
     """The pattern for words without their accents too, as capitals are often written: `NET A PAYER`, `ECHEANCE`."""
     return _CLASS_OR_ACCENT.sub(lambda match: _ACCENTS.get(match[0], match[0]), pattern)
 
 
 def match_any(*patterns: str) -> re.Pattern[str]:
-    return re.compile("|".join(f"(?:{allow_plain_letters(pattern)})" for pattern in patterns), re.IGNORECASE)
+    return re.compile("|".join(f"(?:{_allow_plain_letters(pattern)})" for pattern in patterns), re.IGNORECASE)
 
 
 _NO = (

@@ -24,6 +24,11 @@ def list_block(page: Sequence[TextLine], index: int, cell: TextCell, step: int) 
             yield at, found
 
 
+def overlap_across(one: TextCell, other: TextCell) -> bool:
+    """Whether one stands over the other, at least in part, if they are in different lines."""
+    return min(one.right, other.right) - max(one.left, other.left) > 0
+
+
 def _is_in_column(other: TextCell, cell: TextCell) -> bool:
     return abs(other.left - cell.left) < _SAME_LEFT or abs(other.right - cell.right) < _SAME_RIGHT
 

@@ -16,7 +16,8 @@ import numpy as np
 import pypdfium2
 import pypdfium2.raw as pdfium
 
-from ingestion.readers.page_visibility import Box, PlacedLetter, draw_without_text, place_on_picture
+from ingestion.readers.letter_room import Box
+from ingestion.readers.page_visibility import PlacedLetter, draw_without_text, place_on_picture
 
 _MAX_OBJECTS = 5000
 _MAX_DEPTH = 4

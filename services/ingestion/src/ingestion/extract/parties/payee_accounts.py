@@ -74,13 +74,13 @@ def find_payee_accounts(
     read = [place for place in read if not is_of_customer(page, place.line, place.iban, supplier_name)]
     is_assigned = is_page_of_assignment(page)
     distinct = tuple(dict.fromkeys(place.iban for place in read))
-    ask = partial(weigh_words, page, currency=currency, is_assigned=is_assigned)
+    weigh = partial(weigh_words, page, currency=currency, is_assigned=is_assigned)
     if is_assigned and len(distinct) > 1:
         of_assignee = {place.iban for place in read if is_account_of_assignee(page, place.line, place.iban)}
         read = [place for place in read if place.iban in of_assignee]
-        if len(of_assignee) != 1 or not all(ask(place.line, place.iban) is AccountWords.PLAIN for place in read):
+        if len(of_assignee) != 1 or not all(weigh(place.line, place.iban) is AccountWords.PLAIN for place in read):
             return PayeeAccounts(distinct, is_certain=False)
-    weighed = [(place, ask(place.line, place.iban)) for place in read]
+    weighed = [(place, weigh(place.line, place.iban)) for place in read]
     possible = [place for place, words in weighed if words is not AccountWords.OTHER_PURPOSE]
     plain = tuple(dict.fromkeys(place.iban for place, words in weighed if words is AccountWords.PLAIN))
     if len({place.iban for place in possible}) <= 1 or not plain:

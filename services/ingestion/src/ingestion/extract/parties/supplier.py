@@ -100,11 +100,6 @@ class _Page:
         return is_outer and index > len(self.lines) * marks.FOOT
 
 
-def find_supplier_name(page: Sequence[TextLine]) -> str | None:
-    supplier = find_supplier(page)
-    return None if supplier is None else supplier.name
-
-
 def find_supplier(page: Sequence[TextLine]) -> Supplier | None:
     """Whose invoice it is; None unless one name is clearly ahead of all others."""
     supplier = _choose_supplier(_gather_names(page))

@@ -33,6 +33,9 @@ class Label(StrEnum):
     DIRECTION = "direction"  # what kind of trade it was
 
 
+LABELS_OF_NUMBERS = frozenset({Label.QUANTITY, Label.PRICE, Label.GROSS, Label.SETTLED, Label.FEE, Label.TAX})
+LABELS_OF_SECURITY = frozenset({Label.ISIN, Label.WKN, Label.TICKER})
+
 _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
     (
         Label.IGNORED,
@@ -323,12 +326,6 @@ TAX_SETTLEMENT = re.compile(
     r"|tax\s+(?:equali[sz]ation|settlement|offset|adjustment|optimi[sz]ation)|r[ée]gularisation\s+fiscale|compensaci[óo]n\s+fiscal|regolarizzazione\s+fiscale|conguaglio\s+fiscale|fiscale\s+verrekening|regulariza[çc][ãa]o\s+fiscal)\W*",
     re.IGNORECASE,
 )
-# What a bank takes, where a line may say it together with what a state takes.
-FEES_TOGETHER = (
-    r"(?:\w{0,20}kosten|\w{0,20}spesen|\w{0,20}geb[üu]hren|\w{0,12}entgelte?|\w{0,12}provision(?:en)?|courtagen?|kommission(?:en)?|fees?|charges?|costs?|commissions?|brokerage|frais|courtages?|gastos|comision(?:es)?"
-    r"|comisi[óo]n|spese|commissioni|oneri|diritti|comiss(?:ão|ões)|despesas|encargos|custos|gebyrer|omkostninger|kurtage|avgifter|op[łl]aty|prowizj[ae])"
-)
-
 # What a line may say before the word that begins a trade: a date, whose, or that it was done.
 ANCHOR = re.compile(
     r"^[\W_]*(?:\d{1,2}[./-]\d{1,2}(?:[./-](?:\d{4}|\d{2})?)?\s+){0,2}"

@@ -23,8 +23,8 @@ _EITHER_SIDE = re.compile(
     r"(?:ver|terug)?(?:kauf|koop|sell|sale|sold|vente|venta|vendita|venda|rachat|reembolso|rimborso|resgate)\w{0,3}\b",
     re.IGNORECASE,
 )
-_LONGEST_SETTLEMENT = timedelta(days=40)
-_LATEST_SETTLEMENT = timedelta(days=92)
+LONGEST_USUAL_SETTLEMENT = timedelta(days=40)
+LATEST_SETTLEMENT = timedelta(days=92)  # of a new issue, say: what is later is another trade's
 _USUAL_SETTLEMENT = timedelta(days=10)
 _TRADED_AND_SETTLED = 2
 _USUAL_DAYS = 2  # on which exchanges are open, between a trade and its settlement
@@ -125,7 +125,7 @@ def _find_trade_date(lines: Sequence[ReadLine], year: int | None) -> tuple[date 
             is_trade = not is_priced_before and not is_of_order and not _is_before_first(line)
             return found, (first.start <= 3 or bool(is_beside)) and is_trade
         if (written := SHORT_DATE.match(line.text)) and year is not None:
-            return _build_date(year, int(written[2]), int(written[1])), True
+            return values.build_date(year, int(written[2]), int(written[1])), True
     in_row = _find_date_of_quantity(lines)
     return (in_row, True) if in_row is not None else _choose_other_date(lines)
 
@@ -180,7 +180,7 @@ def _may_settle(traded_on: date, settled_on: date) -> bool:
     """Not before, nor on the same day of another month: then day and month are read the wrong way round. Nor years
     later: then the day is that of another trade."""
     is_other_month = traded_on.day == settled_on.day and traded_on != settled_on
-    is_within = traded_on <= settled_on <= traded_on + _LATEST_SETTLEMENT
+    is_within = traded_on <= settled_on <= traded_on + LATEST_SETTLEMENT
     return is_within and not (is_other_month and settled_on.day <= _MONTHS)
 
 
@@ -314,16 +314,9 @@ _BESIDE = 40  # letters between a date and the word that says what happened
 SHORT_DATE = re.compile(r"\s*(\d{1,2})\.(\d{1,2})\.?\s")
 
 
-def _build_date(year: int, month: int, day: int) -> date | None:
-    try:
-        return date(year, month, day)
-    except ValueError:
-        return None
-
-
 def find_settlement_date(lines: Sequence[ReadLine], trade_date: date | None) -> date | None:
     for found in list_settlement_dates(lines):
-        if trade_date is None or trade_date <= found <= trade_date + _LONGEST_SETTLEMENT:
+        if trade_date is None or trade_date <= found <= trade_date + LONGEST_USUAL_SETTLEMENT:
             return found
     return None
 
