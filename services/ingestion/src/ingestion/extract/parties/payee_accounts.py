@@ -7,13 +7,12 @@ from functools import partial
 
 from ingestion.domain.transcript import TextLine
 from ingestion.extract import labels, values
+from ingestion.extract.parties.account_names import is_below_another_company, is_of_customer
 from ingestion.extract.parties.account_words import (
     AccountWords,
     is_account_of_assignee,
-    is_of_customer,
     is_page_of_assignment,
     is_plain_label,
-    names_another,
     weigh_words,
 )
 from ingestion.extract.parties.bare_addresses import list_addressee_lines
@@ -91,7 +90,7 @@ def find_payee_accounts(
 def _choose_among(
     page: Sequence[TextLine], places: Sequence[_Place], plain: tuple[str, ...], supplier_name: str | None
 ) -> PayeeAccounts:
-    places = [place for place in places if not names_another(page, place.line, place.iban, supplier_name)]
+    places = [place for place in places if not is_below_another_company(page, place.line, place.iban, supplier_name)]
     if not places:
         return PayeeAccounts(plain, is_certain=False)
     everywhere = set.intersection(*({place.iban for place in block} for block in _list_blocks(page, places)))

@@ -16,7 +16,7 @@ from ingestion.extract.parties.american_address import has_american_address
 from ingestion.extract.trades.american_broker import is_american_broker
 from ingestion.extract.trades.lines import read_lines
 from ingestion.extract.trades.named_days import list_settlement_dates
-from ingestion.extract.trades.side_and_dates import LATEST_SETTLEMENT, find_trade_date
+from ingestion.extract.trades.trade_dates import LATEST_POSSIBLE_SETTLEMENT, find_trade_date
 
 _MONTH_FIRST = re.compile(
     r"\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
@@ -177,4 +177,4 @@ def _is_usual(traded: date, settled: date) -> bool:
 
 def _is_possible(traded: date, settled: date) -> bool:
     is_open = max(traded.weekday(), settled.weekday()) < _SATURDAY
-    return is_open and timedelta() <= settled - traded <= LATEST_SETTLEMENT
+    return is_open and timedelta() <= settled - traded <= LATEST_POSSIBLE_SETTLEMENT

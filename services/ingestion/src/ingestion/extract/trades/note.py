@@ -73,10 +73,11 @@ from ingestion.extract.trades.security import (
     list_isins,
     list_other_isins,
 )
-from ingestion.extract.trades.side_and_dates import SHORT_DATE, find_direction
+from ingestion.extract.trades.side import find_direction
 from ingestion.extract.trades.taken_back import ReplacedNote, build_cancellation, find_replaced_note
 from ingestion.extract.trades.time_of_dealing import names_other_day_of_dealing
 from ingestion.extract.trades.trade import SharedFacts, TradeReading, read_trade
+from ingestion.extract.trades.trade_dates import SHORT_DATE
 from ingestion.extract.trades.unfilled_orders import says_nothing_filled, tells_of_filled_order
 from ingestion.extract.trades.unread_rows import has_day, list_rows_below_heads, list_unread_rows
 from ingestion.extract.trades.whose_side import doubt_side

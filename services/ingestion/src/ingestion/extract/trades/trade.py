@@ -29,17 +29,15 @@ from ingestion.extract.trades.rival_quantities import may_be_of_other_quantity
 from ingestion.extract.trades.rows import ProductRow, drop_total, find_product_rows
 from ingestion.extract.trades.security import find_isin, find_reference, find_wkn, list_isins
 from ingestion.extract.trades.settlement import Settlement, find_settlement, find_single, list_currencies
-from ingestion.extract.trades.side_and_dates import (
-    find_direction,
+from ingestion.extract.trades.side import find_direction, infer_direction
+from ingestion.extract.trades.symbols import find_ticker
+from ingestion.extract.trades.taken_back import find_note_taken_back, find_replaced_note, is_cancellation
+from ingestion.extract.trades.trade_dates import (
     find_second_day,
     find_settlement_date,
     find_time,
     find_trade_date,
-    infer_direction,
-    is_cancellation,
 )
-from ingestion.extract.trades.symbols import find_ticker
-from ingestion.extract.trades.taken_back import find_note_taken_back, find_replaced_note
 
 _MAX_GROSS = 4  # amounts that may be the gross one
 _MAX_RATES = 3
