@@ -48,10 +48,22 @@ def is_doubtful(page: Sequence[TextLine], gross: Decimal, nets: Sequence[Decimal
     amounts = {abs(amount) for line in page for amount in list_row_amounts(line)}
     if any(amount > abs(gross) + CENT and amount - abs(gross) not in given_back for amount in amounts):
         return True
-    taken = [part for part in list_deductions(page) if part not in given_back]
+    planned = _list_instalments(page, gross)
+    taken = [part for part in list_deductions(page) if part not in given_back and part not in planned]
     patterns = (change_labels.ADDED, title_words.CREDIT_WORD, _BEFORE_OR_NEW)
     others = [part for pattern in patterns for part in list_labelled_ends(page, pattern)]
     return any(0 < part < abs(gross) for part in (*taken, *others)) or _is_left_of_rows(page, gross)
+
+
+def _list_instalments(page: Sequence[TextLine], gross: Decimal) -> list[Decimal]:
+    """What is due by and by (`Anzahlung fällig bis 16.11.2026`, `Restzahlung fällig bis 09.01.2027`), if it makes the
+    total: then nothing of it is taken off."""
+    rows = [line.text for line in page if _PLANNED.search(line.text) and values.find_dates(line.text)]
+    ends = [found[-1] for text in rows if (found := values.find_money(text))]
+    return ends if len(ends) > 1 and sum(ends, Decimal(0)) == gross else []
+
+
+_PLANNED = re.compile(change_labels.PLANNED, re.IGNORECASE)
 
 
 def _list_changes_of_net(page: Sequence[TextLine]) -> set[Decimal]:

@@ -188,3 +188,10 @@ def test_a_quantity_with_its_unit_is_no_description() -> None:
     table = "Description  Amount  Price  Amount\nP-200  4 ST  25.00  100.00\nGreases\nTravel  1  19.50  19.50"
     lines, _ = find_invoice_lines(page(table), InvoiceTotals(net=Decimal("119.50")))
     assert [line.description for line in lines] == ["Greases", "Travel"]
+
+
+def test_a_row_of_sums_by_the_rate_of_tax_is_no_position() -> None:
+    rows = ["Base       Taux    Taxe     Total HT   Total TTC   Net à payer"]
+    rows += ["1 943,50   20,00   388,70   1 943,50   2 332,20    2 332,20 EUR"]
+    lines = Transcript.from_rows(rows).lines
+    assert find_invoice_lines(lines, InvoiceTotals(gross=Decimal("2332.20")))[0] == ()
