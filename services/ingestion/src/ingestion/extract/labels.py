@@ -37,7 +37,7 @@ DOCUMENT = (
     r"|factura(?:\s+(?:rectificativa|simplificada|ordinaria|completa|final|de\s+(?:anticipo|abono)))?|nota\s+de\s+crédito"
     r"|fattura(?:\s+(?:d['’]acconto|di\s+(?:acconto|vendita)|a\s+saldo|elettronica|immediata|differita|accompagnatoria))?"
     r"|nota\s+di\s+credito|(?<!avviso\sdi\s)parcella|honorarnote|note\s+d['’]honoraires|nota\s+de\s+honor[aá]rios|fatura(?:[\s/-]{1,3}(?:recibo|simplificada|de\s+adiantamento))?"
-    r"|faktura(?:\s+(?:vat|zaliczkowa|końcowa|korygująca|uproszczona)){1,2}|faktury"
+    r"|faktura(?:\s+(?:vat|zaliczkowa|końcowa|korygująca|uproszczona|podstawowa)){1,2}|faktury"
     r"|(?:zálohová|konečná|opravná)\s+faktura|bolletta"
     r"|faktura\s*[–—-]\s*daňový\s+doklad|(?:opravný\s+)?daňový\s+doklad|dobropisu?"
     r"|kreditnota|\w{0,12}(?<!proforma)faktura)"
@@ -231,7 +231,7 @@ TOTAL_GROSS = match_any(
     r"\b(?:beløb\s+)?[i1l|]\s+alt\b|\b(?:total\s+)?at\s+betale\b|\btil\s+betaling\b|\btotal\s+inkl\b|\bfakturabeløb\b",
     r"\b(?:sum|beløp)\s+(?:inkl?\.?\s*mva|til\s+gode)\b|\bå\s+betale\b",
     r"\b(?:summa\s+|belopp\s+)?att\s+betala\b|\b(?:summa|totalt)\s+inkl\b|\btotalbelopp\b",
-    r"\b(?:nale[żz]no[śs][ćc]|razem|suma)\s+(?:og[óo][łl]em|brutto)\b|\bdo\s+zap[łl]aty\b|\bwarto[śs][ćc]\s+brutto\b",
+    r"\b(?:nale[żz]no[śs](?:[ćc]|ci)|razem|suma)\s+(?:og[óo][łl]em|brutto)\b|\bdo\s+zap[łl]aty\b|\bwarto[śs][ćc]\s+brutto\b",
 )
 # Alone, or before its amount: `Total: GBP 300.00`.
 TOTAL_GROSS_MAYBE = re.compile(
@@ -338,7 +338,7 @@ SELLER = match_any(
     r"^\W*(?:vendeur|fournisseur|émetteur|prestataire)\b",
     r"^\W*(?:leverancier|verkoper|afzender)\b",
     r"\b(?:transmitente\s+dos\s+bens\s+ou\s+)?prestador\s+d[eo]s?\s+serviços?\b",
-    r"^\W*(?:vendedor|emisor|proveedor|fornitore|cedente|fornecedor|emitente|dodavatel|prodávající|sælger|leverandør|säljare|leverantör)\b",
+    r"^\W*(?:vendedor|emisor|proveedor|fornitore|cedente(?:\s?/\s?prestatore)?(?:\s?\(fornitore\))?|fornecedor|emitente|dodavatel|prodávající|sælger|leverandør|säljare|leverantör)\b",
 )
 BUYER = match_any(
     r"\bbill(?:ed|ing)?\s+(?:to|address)\b",
@@ -368,8 +368,8 @@ BUYER = match_any(
 COMPANY = re.compile(
     r"(?:\b(?:GmbH(?:\s*&\s*Co\.?\s*KG(?:aA)?)?|mbH|AG|KG|OHG|GbR|UG(?:\s*\(haftungsbeschränkt\))?|e\.\s?K\.|B\.?V\.?|N\.V\.?|V\.?O\.?F\.?"
     r"|Ltd\.?|Limited|LLC|L\.L\.C\.|LLP|Inc\.?|Corp\.?|Corporation|PLC|Pty|SARL|S\.A\.R\.L\.?|SASU?|EURL|S\.A\.S?\.?|SA|SE"
-    r"|S\.p\.A\.|S\.r\.l\.|SRL|A/S|ApS|AB|Oy|s\.r\.o\.|S\.L\.U?\.?|S\.r\.l|Lda\.?|Ltda\.?|a\.\s?s\."
-    r"|gGmbH|Ges\.?m\.?b\.?H\.?|e\.\s?U\.|LTD\.?|LIMITED|DAC|CLG|SLU?|S\.R\.L\.?|S\.P\.A\.?|SpA|S\.n\.c\.?|SNC|SCOP|SELARL|S[àa]rl|Sagl|BVBA|LDA\.?|LTDA\.?|I/S|K/S)|\b(?i:sp\.\s*z\s*o\.\s*o)\.?|\b[Ss]p\.\s*[jk]\.)(?=$|[\s,;)|●•·-])",
+    r"|S\.p\.A\.|S\.r\.l\.|SRL|A/S|ApS|IVS|AB|Oy|(?:spol\.\s?)?s\.?\s?r\.\s?o\.|S\.L\.P\.?|S\.L\.U?\.?|S\.r\.l|Lda\.?|Ltda\.?|a\.\s?s\."
+    r"|gGmbH|Ges\.?m\.?b\.?H\.?|e\.\s?U\.|LTD\.?|LIMITED|DAC|CLG|SLU?|S\.R\.L\.?|S\.P\.A\.?|SpA|S\.n\.c\.?|SNC|SCOP|SELARL|S[àa]rl|Sagl|BVBA|LDA\.?|LTDA\.?|I/S|K/S)|\b(?i:sp\.\s*z\s*o\.\s*o)\.?|\b(?i:spółka\s(?:akcyjna|jawna|komandytowa|cywilna|z\sograniczoną\sodpowiedzialnością))|\b[Ss]p\.\s*[jk]\.)(?=$|[\s,;)|●•·-])",
 )
 
 # Heads of the columns of an invoice's table; two languages or two words may share one.

@@ -5,7 +5,7 @@ import re
 from ingestion.extract.labels import match_any
 
 _TAX_WORD = (
-    r"(?:v\.?a\.?t\.?|sales\s+tax|tax(?:es)?|gst|mwst|ust|umsatzsteuer|mehrwertsteuer|tva|t\.v\.a\.?|btw|podatek"
+    r"(?:v\.?a\.?t\.?|sales\s+tax|tax(?:es)?|gst|mwst|ust|umsatzsteuer|mehrwertsteuer|tva|t\.v\.a\.?|btw|podat(?:ek|ku)"
     r"|i\.?v\.?a\.?|dph|moms|mva|merverdiavgift|versicherungs?steuer|insurance\s+premium\s+tax|ipt|assurantiebelasting"
     r"|taxes?\s+(?:sur\s+les\s+conventions\s+)?d['’]assurances?|impuesto\s+(?:sobre\s+)?(?:las\s+)?primas(?:\s+de\s+seguros?)?|imposte?\s+(?:di\s+|sulle\s+)?assicurazion[ei]"
     r"|imposto\s+d[eo]\s+selo|skadesforsikringsafgift|premieskatt)"

@@ -222,3 +222,13 @@ def test_a_number_that_goes_on_in_the_line_below_is_not_cut_there(first: str, re
     head = f"{'Customer':20}Invoice number"
     assert number("Invoice", head, f"{'4711-A':20}{first}", f"{'':20}{rest}") is None
     assert number("Invoice", head, f"{'4711-A':20}{first}", "", f"{'':20}{rest}") == first
+
+
+def test_a_number_sign_beside_a_word_for_something_else_is_that_ones() -> None:
+    assert number("Factura", "Número   VE-2026-3391", "Pedido   #20418", "Total   578,90 €") == "VE-2026-3391"
+    assert number("Factura   #20418", "Total   578,90 €") == "20418"
+
+
+def test_a_code_of_the_italian_format_is_a_title_beside_the_documents_number() -> None:
+    heads = "Tipologia documento   Numero documento   Data documento"
+    assert number(heads, "TD01 fattura          1184/A             10-11-2026") == "1184/A"

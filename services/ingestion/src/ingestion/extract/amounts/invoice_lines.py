@@ -34,7 +34,9 @@ _CHANGES_OF_ALL = re.compile(
 )
 _RATE = re.compile(r"\W*\d{0,2}(?:[.,]\d+)?\s?%?\W*")
 _TAX = re.compile(r"\W*(?:impost[ao]s?|steuer|taxe?s?|impôt|daň)\W*", re.IGNORECASE)
-_PRICE = re.compile(r"\b(?:\w{0,8}price|\w{0,8}preis|prix|precio|prezzo|\w{0,8}prijs|preço|cena|\w{0,8}pris)\b", re.IGNORECASE)
+_PRICE = re.compile(
+    r"\b(?:\w{0,8}price|\w{0,8}preis|prix|precio|prezzo|\w{0,8}prijs|preço|cena|\w{0,8}pris)\b", re.IGNORECASE
+)
 _TAX_MARK = re.compile(r"(?<=\d)\s?[A-Z*]$")  # `576.00T`: taxed, as a legend says
 
 _Column = Sequence[int]  # the place of its cell in each row

@@ -13,7 +13,7 @@ from ingestion.extract import labels, tax_labels, values
 
 # Their coins of less than one are gone, or hardly used.
 _WITHOUT_COINS = frozenset({"CZK", "DKK", "SEK", "NOK", "HUF"})
-# `1,250 €` and `$1.250` may have three decimals: a comma parts thousands of dollars and pounds, a point those of others.
+# `1,250 €` and `$1.250` may have three decimals: a comma parts thousands of dollars and pounds, a point all others'.
 _GROUPED = r"\d{1,3}(?:[. \u00a0\u202f]\d{3}){1,2}|\d{1,6}"
 _GROUPED_BY_COMMA = r"\d{1,3}(?:,\d{3}){1,2}|\d{1,6}"
 _LABEL = r"(?:[^\d:]{2,60}:\s*)?"

@@ -235,7 +235,12 @@ def heads_its_block(page: Sequence[TextLine], index: int, cell: TextCell, name: 
         return other is None or not _count_capitals(other) or bool(list_long_words(name) & list_long_words(other))
     below = next(list_block(page, index, cell, 1), None)
     next_name = None if below is None or re.search(r"\d", below[1].text) else parse_name(below[1].text)
+    if next_name and list_long_words(name) & list_long_words(next_name):
+        return is_below_title and _count_capitals(name) > 0  # `Anna Kunz` below `Malerbetrieb Kunz` is its owner
     ours, theirs = _count_capitals(name), _count_capitals(next_name or "")
+    # `ETS MOREAU` over `ZA des Chênes`, with `moreau@`: the mail says which of the two is the name.
+    if next_name and has_mail_below(page, index, name) and not has_mail_below(page, index, next_name):
+        return is_below_title and ours > 0
     return is_below_title and ours > theirs and theirs < 2  # two words may be a name themselves
 
 

@@ -25,7 +25,8 @@ _MONTH_FIRST = re.compile(
 _DAY_FIRST_LANGUAGE = re.compile(
     r"\b(?:kauf|verkauf|zeichnung|rücknahme|betrag|achat|vente|souscription|rachat|montant|cours|compra|venta|reembolso|importe"
     r"|suscripción|acquisto|vendita|sottoscrizione|rimborso|importo|prezzo|aankoop|verkoop|inschrijving|bedrag|koers|venda|subscrição"
-    r"|resgate|montante|preço|købt|solgt|datum|fecha)\b"
+    r"|resgate|montante|preço|købt|solgt|datum|fecha"
+    r"|køb|kjøp|salg|handelsdato|afregningsdato|oppgjørsdato|kurtage|kurtasje|kursværdi|kupno|sprzedaż|kwota|nákup|prodej|částka)\b"
 )
 _DAY_FIRST_COUNTRY = re.compile(r"\b(?:fca|gbp|united kingdom|london|england|ireland|australia|eur)\b|£|€")
 _ISIN = re.compile(r"\b([A-Z]{2})[A-Z0-9]{9}\d\b")

@@ -15,7 +15,8 @@ _MAX_HEADING = 40  # letters
 _EITHER_SIDE = re.compile(
     # A hyphen joins two sides only behind one: an `ETF-Kauf` is what was done.
     r"\b(?:\w{3,20}\s?/\s?|(?:an|aan|(?:an|aan)?(?:kauf|koop)|buy|bought|purchase|achat|compra|acquisto|souscription|zeichnung|ausgabe)-)"
-    r"(?:ver|terug)?(?:kauf|koop|sell|sale|sold|vente|venta|vendita|venda|rachat|reembolso|rimborso|resgate)\w{0,3}\b",
+    r"(?:ver|terug)?(?:kauf|koop|sell|sale|sold|vente|venta|vendita|venda|rachat|reembolso|rimborso|resgate"
+    r"|s[äæa]l[jg]|salg|sprzeda[żz]|prodej)\w{0,3}\b",
     re.IGNORECASE,
 )
 

@@ -191,7 +191,7 @@ def test_a_quantity_with_its_unit_is_no_description() -> None:
 
 
 def test_a_row_of_sums_by_the_rate_of_tax_is_no_position() -> None:
-    rows = ["Base       Taux    Taxe     Total HT   Total TTC   Net à payer"]
-    rows += ["1 943,50   20,00   388,70   1 943,50   2 332,20    2 332,20 EUR"]
+    rows = ["Code   Base       Taux    Taxe     Total HT   Total TTC   Net à payer"]
+    rows += ["1      1 943,50   20,00   388,70   1 943,50   2 332,20    2 332,20 EUR"]
     lines = Transcript.from_rows(rows).lines
     assert find_invoice_lines(lines, InvoiceTotals(gross=Decimal("2332.20")))[0] == ()

@@ -16,7 +16,12 @@ def total(*rows: str) -> InvoiceTotals:
     "rows",
     [
         ("Premium   1,840.00", "Insurance Premium Tax at 12%   220.80", "Broker fee   35.00", "Total due   2,095.80"),
-        ("Premie   1.840,00", "Assurantiebelasting 12%   220,80", "Poliskosten   35,00", "Totaal te voldoen   2.095,80"),
+        (
+            "Premie   1.840,00",
+            "Assurantiebelasting 12%   220,80",
+            "Poliskosten   35,00",
+            "Te voldoen   2.095,80",
+        ),
     ],
 )
 def test_a_premium_its_tax_and_a_fee_make_the_total(rows: tuple[str, ...]) -> None:
@@ -25,7 +30,7 @@ def test_a_premium_its_tax_and_a_fee_make_the_total(rows: tuple[str, ...]) -> No
 
 
 def test_a_levy_behind_the_tax_leaves_open_what_the_tax_is() -> None:
-    found = total("Prime   1 250,00", "Taxe d'assurance   112,50", "Contribution attentats   6,50", "Total TTC   1 369,00")
+    found = total("Prime   1 250,00", "Taxe d'assurance   112,50", "Contribution   6,50", "Total TTC   1 369,00")
     assert (found.gross, found.net, found.tax) == (Decimal("1369.00"), None, None)
 
 

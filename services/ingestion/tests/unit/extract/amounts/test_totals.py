@@ -506,7 +506,11 @@ def test_totals_may_be_shortened_with_a_full_stop() -> None:
 
 
 def test_the_head_of_the_positions_takes_no_total_from_one_that_contains_its_tax() -> None:
-    rows = ["Vare        Antal   Pris    I alt", "Garn        6       45,00   270,00", "Fragt       1       39,00   39,00"]
+    rows = [
+        "Vare        Antal   Pris    I alt",
+        "Garn        6       45,00   270,00",
+        "Fragt       1       39,00   39,00",
+    ]
     found = find_totals(Transcript.from_rows([*rows, "Total inkl. moms   309,00", "Heraf moms 25%   61,80"]).lines)
     assert (found.gross, found.net, found.tax) == (Decimal("309.00"), Decimal("247.20"), Decimal("61.80"))
 

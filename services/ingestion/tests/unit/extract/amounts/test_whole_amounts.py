@@ -38,13 +38,13 @@ def test_a_whole_number_with_its_currency_and_nothing_else_is_an_amount(cell: st
 def test_totals_with_their_currency_need_no_cents() -> None:
     rows = ["Základ daně 21 %   724,79 Kč", "DPH 21 %   152,21 Kč", "Celkem s DPH   877 Kč"]
     found = total(*rows, currency="CZK")
-    assert (found.gross, found.net, found.tax) == (Decimal("877"), Decimal("724.79"), Decimal("152.21"))
+    assert (found.gross, found.net, found.tax) == (Decimal(877), Decimal("724.79"), Decimal("152.21"))
 
 
 def test_the_totals_of_a_page_in_crowns_that_writes_no_cents_are_amounts() -> None:
     rows = ["Bokhylla   1   8 800   8 800", "Summa exkl moms   8 800", "Moms 25%   2 200", "Att betala   11 000 kr"]
     found = total(*rows, currency="SEK")
-    assert (found.gross, found.net, found.tax) == (Decimal("11000"), Decimal("8800"), Decimal("2200"))
+    assert (found.gross, found.net, found.tax) == (Decimal(11000), Decimal(8800), Decimal(2200))
 
 
 def test_a_whole_number_beside_cents_or_of_another_currency_is_no_total() -> None:

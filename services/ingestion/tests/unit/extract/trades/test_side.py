@@ -72,3 +72,10 @@ def test_a_verb_alone_in_its_cell_or_before_what_was_traded_is_a_side(verb: str,
 def test_income_that_is_invested_again_buys(line: str, direction: str | None) -> None:
     text = GERMAN.replace("Kauf am 15.01.2026", f"{line}\nHandelstag 15.01.2026").replace("zulasten ", "Endbetrag ")
     assert read_only(text.replace("Provision 4,95 EUR\n", "").replace("209,95", "205,00"))["direction"] == direction
+
+
+@pytest.mark.parametrize("field", ["Köp/Sälj", "Køb/Salg", "Kupno/Sprzedaż", "Nákup/Prodej"])
+@pytest.mark.parametrize(("word", "side"), [("Sälj", Direction.SELL), ("Köp", Direction.BUY)])
+def test_the_name_of_a_field_for_either_side_says_none_in_any_language(field: str, word: str, side: Direction) -> None:
+    lines, _ = read_lines(Transcript.from_rows([f"{field}   {word}"]).lines, True)
+    assert find_direction(lines)[0] is side
