@@ -82,7 +82,9 @@ def _blank_unless_first(cell: TextCell) -> TextCell:
 
 # `Our invoice no.`, `Ihre Rechnungsnummer`: this one's. Two languages may share a label.
 _OWN = re.compile(
-    r"^\W*(?:our|your|the|unsere?|ihre?|notre|votre|nuestra|su|nostra|vostra|onze|uw|vores|din|vår|er)\s+|(?<![^\W\d_])[^\W\d_]+\s*/\s*$",
+    r"^\W*(?:our|your|the|unsere?|ihre?|notre|votre|nuestra|su|nostra|vostra|onze|uw|vores|din|vår|er)\s+|(?<![^\W\d_])[^\W\d_]+\s*/\s*$"
+    # Two titles of one paper: `AVIS D'ÉCHÉANCE - FACTURE N° 2026-118745`
+    r"|^(?-i:[A-ZÀ-Þ][A-ZÀ-Þ'’ ]{3,40}\s[–—-]\s)$",
     re.IGNORECASE,
 )
 
@@ -231,7 +233,8 @@ def _find_number_behind_title(page: Sequence[TextLine]) -> str | None:
 # As the tax office of Portugal has programs count: kind, series, number. Elsewhere a word for an invoice cut short, and
 # its number; `PO 4711` is an order's.
 _PREFIXED = re.compile(
-    r"(?:FT|FR|FS|NC|ND) [A-Z0-9][\w.-]{0,20}/\d{1,8}|(?:R[EGN]?|F[ACSTV]?|I(?:NV?)?|CN|GS|AV) \d{3,8}(?:[/-]\d{1,6})?"
+    r"(?:FT|FR|FS|NC|ND) [A-Z0-9][\w.-]{0,20}/\d{1,8}|F[A-Z]{1,3} \d{2,4}[A-Z]?/\d{1,8}"
+    r"|(?:R[EGN]?|F[ACSTV]?|I(?:NV?)?|CN|GS|AV) \d{3,8}(?:[/-]\d{1,6})?"
 )
 
 

@@ -207,7 +207,7 @@ TOTAL_GROSS = match_any(
     r"\bzu\s+zahlende[rn]?\s+(?:betrag|summe)\b",
     r"\bgutschrifts?-?\s?(?:betrag|summe)\b",
     r"\b(?:gesamt|rechnungs|end|brutto|zahl)-?\s?(?:betrag|beitrag|summe|prämie)\b(?!\s+(?:der|ohne|netto))",
-    r"\b(?:gesamt)?reisepreis(?:\s+(?:gesamt|insgesamt))?(?=\W*(?:$|\d|EUR|€))",
+    r"\bgesamtreisepreis\b|\breisepreis\s+(?:ins)?gesamt\b",
     r"\b(?:rechnungs|end|schluss)-?\s?total\b",
     r"\b(?:summe|gesamt|total)\s*(?:(?:EUR|CHF|DKK|SEK|NOK|€|kr\.?)\s*)?\(?(?:inkl|incl|brutto)",
     r"\bgesamtleistung\s+brutto\b",

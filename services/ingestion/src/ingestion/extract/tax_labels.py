@@ -4,12 +4,15 @@ import re
 
 from ingestion.extract.labels import match_any
 
+_INSURANCE_TAX = (
+    r"(?:versicherungs?steuer|insurance\s+premium\s+tax|ipt|assurantiebelasting|taxes?\s+(?:sur\s+les\s+conventions\s+)?d['’]assurances?"
+    r"|impuesto\s+(?:sobre\s+)?(?:las\s+)?primas(?:\s+de\s+seguros?)?|imposte?\s+(?:di\s+|sulle\s+)?assicurazion[ei]|skadesforsikringsafgift|premieskatt)"
+)
 _TAX_WORD = (
     r"(?:v\.?a\.?t\.?|sales\s+tax|tax(?:es)?|gst|mwst|ust|umsatzsteuer|mehrwertsteuer|tva|t\.v\.a\.?|btw|podat(?:ek|ku)"
-    r"|i\.?v\.?a\.?|dph|moms|mva|merverdiavgift|versicherungs?steuer|insurance\s+premium\s+tax|ipt|assurantiebelasting"
-    r"|taxes?\s+(?:sur\s+les\s+conventions\s+)?d['’]assurances?|impuesto\s+(?:sobre\s+)?(?:las\s+)?primas(?:\s+de\s+seguros?)?|imposte?\s+(?:di\s+|sulle\s+)?assicurazion[ei]"
-    r"|imposto\s+d[eo]\s+selo|skadesforsikringsafgift|premieskatt)"
+    rf"|i\.?v\.?a\.?|dph|moms|mva|merverdiavgift|imposto\s+d[eo]\s+selo|{_INSURANCE_TAX})"
 )
+INSURANCE_TAX = re.compile(rf"\b{_INSURANCE_TAX}\b", re.IGNORECASE)
 _CONTAINED = (
     r"(?:of\s+which|davon|darin(?:\s+enthalten)?|enthaltene|dont|di\s+cui|de\s+los\s+cuales|waarvan"
     r"|w\s+tym|z\s+toho|varav|därav|heraf|includ(?:es|ing)|beinhaltet|enthält|inclu[iy]e|inclut|comprende|heri)"

@@ -1,5 +1,6 @@
 """A total that the rows above it make, with a tax among them and fees behind it, as an insurer or its broker writes it:
-premium, insurance tax, fee, sum. No net total is named, and the rows say that nothing else is in the sum.
+premium, insurance tax, fee, sum. No net total is named, and the rows say that nothing else is in the sum. Below another
+tax a charge may be a tip, or what the customer gives for another reason.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,8 +25,12 @@ _FEE = labels.match_any(
 _LEVY = labels.match_any(
     r"\b(?:levy|levies|contributions?|recargo|consorcio|oneri|contribut[oi]|contribuição|taxas?|\w{0,16}afgift)\b"
 )
+_BEFORE = labels.match_any(
+    r"\bprevious|\bearlier|\blast\b|\bvorig|\bfrüher|\bletzt|\bprécéd|\banterior|\bpreced|\bpoprzed|\bpředchoz|\bforrige|\btidig|\bföreg|\bunpaid|\boutstanding|\boverdue"
+)
 # Such a row changes what is asked for, and is no part of a total.
 _NO_PART = (
+    _BEFORE,
     change_labels.ADDED,
     change_labels.WITHHELD,
     change_labels.CREDITED,
@@ -96,4 +101,4 @@ def _find_tax(rows: Sequence[tuple[str, Decimal]]) -> int | None:
 
 
 def _is_tax(label: str) -> bool:
-    return tax_labels.TOTAL_TAX.search(label) is not None and not tax_labels.NOT_A_TAX_AMOUNT.search(label)
+    return tax_labels.INSURANCE_TAX.search(label) is not None and not tax_labels.NOT_A_TAX_AMOUNT.search(label)

@@ -26,12 +26,13 @@ _WITH_CURRENCY = re.compile(
     rf"|(?P<before_others>{_GROUPED})\s?{_OTHERS}\s*|(?P<before_dollars>{_GROUPED_BY_COMMA})\s?{_DOLLARS}\s*)",
     re.IGNORECASE,
 )
+WITHOUT_CENTS = ",——"  # as `,-` says it, and no page writes it
 _WHOLE = re.compile(rf"\s*[-−–]?\s?(?:{_GROUPED})\s*")
 _TOTALS = (labels.TOTAL_GROSS, labels.TOTAL_GROSS_MAYBE, labels.TOTAL_NET, labels.AMOUNT_DUE, tax_labels.TOTAL_TAX)
 
 
 def write_out_cents(page: Sequence[TextLine], currency: str | None) -> list[TextLine]:
-    """The page with `,-` behind whole amounts, so that they are read as money."""
+    """The page with `WITHOUT_CENTS` behind whole amounts, so that they are read as money."""
     written = [replace(line, cells=tuple(map(_write_out_cell, line.cells))) for line in page]
     has_cents = any(values.is_money(values.mask_dates(cell.text)) for line in page for cell in line.cells)
     return written if has_cents or currency not in _WITHOUT_COINS else list(map(_write_out_total, written))
@@ -42,7 +43,7 @@ def _write_out_cell(cell: TextCell) -> TextCell:
     if match is None or values.DATES.search(cell.text):
         return cell
     end = max(match.end(name) for name in match.groupdict())
-    return replace(cell, text=f"{cell.text[:end]},-{cell.text[end:]}")
+    return replace(cell, text=f"{cell.text[:end]}{WITHOUT_CENTS}{cell.text[end:]}")
 
 
 def _write_out_total(line: TextLine) -> TextLine:
@@ -51,4 +52,4 @@ def _write_out_total(line: TextLine) -> TextLine:
     is_total = bool(others) and any(label.search(others[0].text) for label in _TOTALS)
     if not is_total or not _WHOLE.fullmatch(last.text):
         return line
-    return replace(line, cells=(*others, replace(last, text=f"{last.text.rstrip()},-")))
+    return replace(line, cells=(*others, replace(last, text=f"{last.text.rstrip()}{WITHOUT_CENTS}")))

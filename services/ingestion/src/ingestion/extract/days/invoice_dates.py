@@ -283,9 +283,11 @@ def _find_lone_date(page: Sequence[TextLine], day_first: bool | None) -> date | 
     ]
     days += [
         found
-        for line in near
+        for index, line in enumerate(near)
         for number, cell in enumerate(line.cells[1:], 1)
-        if _stands_apart_with_its_town(page, line, number) and (found := _read_lone_date(cell, day_first))
+        if (index < _LETTER_HEAD_LINES or labels.HEADLINE.match(line.cells[0].text))
+        and _stands_apart_with_its_town(page, line, number)
+        and (found := _read_lone_date(cell, day_first))
     ]
     return days[0] if len(set(days)) == 1 else None
 
@@ -310,6 +312,7 @@ def _stands_apart_with_its_town(page: Sequence[TextLine], line: TextLine, number
     return is_dated or is_town_or_day_of_week(town[0].partition(",")[0], page)
 
 
+_LETTER_HEAD_LINES = 2
 _FAR_APART = 60.0  # points: a label and its value stand closer
 _LABEL_OF_A_DAY = re.compile(r":\s*$|\b(?:date|datum|data|dato|fecha|dzień|day|tag|jour|día|giorno)\b", re.IGNORECASE)
 _WORD_BEFORE_DAY = re.compile(r",\s?(?:den|le|li|lì|dnia|em|el)\s$", re.IGNORECASE)

@@ -110,6 +110,9 @@ _CERTAIN = tuple(
 _CALLED = frozenset({Sign.NAMED, Sign.SENDER_LINE})
 # What a label over the block has not.
 _OF_A_HEAD = frozenset({Sign.COMPANY, Sign.LARGE, Sign.HEADS_BLOCK, Sign.DOMAIN, Sign.OWN_NUMBER, Sign.CONTACT})
+_OF_BUSINESS = frozenset(
+    {*(Sign.COMPANY, Sign.OWN_NUMBER, Sign.DOMAIN, Sign.HOLDER), *(Sign.OF_BUSINESS, Sign.CONTACT, Sign.MAIL)}
+)
 _STRONG = frozenset({Sign.NAMED, Sign.SENDER_LINE, Sign.HOLDER, Sign.OWN_NUMBER, Sign.IMPRINT})
 _PLACES_OF_SELLER = frozenset({Sign.LETTER_HEAD, Sign.UPPER, Sign.LABEL, Sign.SENDER_LINE})
 
@@ -170,7 +173,7 @@ def _contradicts(best: Candidate, other: Candidate) -> bool:
         return True
     if Sign.BRAND in best.signs:
         # The head is the brand's: whoever stands below it as a business does may sell under it.
-        is_business = bool(other.signs & {Sign.COMPANY, Sign.OWN_NUMBER, Sign.DOMAIN, Sign.HOLDER, Sign.OF_BUSINESS})
+        is_business = bool(other.signs & _OF_BUSINESS)
         return Sign.UPPER in other.signs and is_business and Sign.HAS_BARE_ADDRESS not in other.signs
     if Sign.LETTER_HEAD not in best.signs and not best.signs & _CALLED:
         if best.signs >= {*_WHOLE_BLOCK, Sign.IMPRINT}:

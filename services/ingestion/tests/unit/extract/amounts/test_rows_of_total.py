@@ -48,3 +48,7 @@ def test_a_tax_that_is_no_rate_of_what_stands_above_it_makes_no_total() -> None:
 def test_a_premium_and_its_tax_make_the_sum_of_both() -> None:
     found = total("Nettobeitrag   742,00 EUR", "Versicherungsteuer 19 %   140,98 EUR", "Gesamtbeitrag   882,98 EUR")
     assert (found.gross, found.net, found.tax) == (Decimal("882.98"), Decimal("742.00"), Decimal("140.98"))
+
+
+def test_a_charge_below_another_tax_may_be_a_tip() -> None:
+    assert total("Net   100.00", "VAT 20%   20.00", "Service charge   10.00", "Total due   130.00").gross is None

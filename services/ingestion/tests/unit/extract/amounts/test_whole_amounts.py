@@ -16,12 +16,12 @@ def total(*rows: str, currency: str | None) -> InvoiceTotals:
 @pytest.mark.parametrize(
     ("cell", "written"),
     [
-        ("3 500 Kč", "3 500,- Kč"),
-        ("7.750 kr.", "7.750,- kr."),
-        ("SEK 18 538", "SEK 18 538,-"),
-        ("€ 140", "€ 140,-"),
-        ("$1,250", "$1,250,-"),
-        ("Total: 500 kr", "Total: 500,- kr"),
+        ("3 500 Kč", "3 500,—— Kč"),
+        ("7.750 kr.", "7.750,—— kr."),
+        ("SEK 18 538", "SEK 18 538,——"),
+        ("€ 140", "€ 140,——"),
+        ("$1,250", "$1,250,——"),
+        ("Total: 500 kr", "Total: 500,—— kr"),
         # Of three decimals, with cents, of a unit, of nothing.
         ("1,250 €", "1,250 €"),
         ("$1.250", "$1.250"),
@@ -51,3 +51,8 @@ def test_a_whole_number_beside_cents_or_of_another_currency_is_no_total() -> Non
     rows = ["Summa exkl moms   8 800", "Moms 25%   2 200", "Att betala   11 000"]
     assert total("Frakt   49,50", *rows, currency="SEK").gross is None
     assert total(*rows, currency="EUR").gross is None
+
+
+def test_a_larger_whole_amount_is_no_rival_of_a_total_with_cents() -> None:
+    assert total("Selbstbeteiligung   500 €", "Gesamtbetrag   140,00 €", currency="EUR").gross == Decimal("140.00")
+    assert total("Gesamtpreis   500 €", "Selbst   700 €", currency="EUR").gross is None

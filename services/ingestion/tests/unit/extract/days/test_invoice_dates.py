@@ -338,13 +338,20 @@ def test_of_a_day_in_brackets_and_another_one_nobody_can_tell_which_is_the_invoi
         # No town of the page, nor a word for a day.
         ("Studio Anna Kowal                          Targi, 15.11.2026", "None"),
         # A label and its value.
+        (
+            "Ceramika\nul. Nowa 3\nNIP: 8992345002\nKoncert                              Wrocław, dnia 15.11.2026",
+            "None",
+        ),
         ("Miejsce i data dostawy                     Wrocław, 15.11.2026", "None"),
         ("Dostawa:  Wrocław, 15.11.2026", "None"),
         ("Dostawa                          Wrocław, 15.11.2026               900,00", "None"),
     ],
 )
 def test_a_town_and_a_day_at_the_right_edge_of_the_head_say_when_an_invoice_was_written(row: str, issued: str) -> None:
-    assert dates(row, "ul. Ruska 46a", "50-079 Wrocław", "Faktura nr 27/11/2026", "Razem   900,00 zł")[0] == issued
+    assert (
+        dates(*row.split("\n"), "ul. Ruska 46a", "50-079 Wrocław", "Faktura nr 27/11/2026", "Razem   900,00 zł")[0]
+        == issued
+    )
 
 
 def test_a_day_in_polish_may_end_with_the_word_for_its_year() -> None:
