@@ -221,7 +221,7 @@ TOTAL_GROSS = match_any(
     r"\btotaal\s+(?:incl|te\s+betalen|te\s+voldoen)|\bte\s+(?:betalen|voldoen)(?:\s+bedrag)?\b",
     r"\btotal\s+(?:do\s+)?documento\b",
     r"\btotal\s+(?:a\s+(?:pagar|abonar|devolver)|factura|con\s+iva|da\s+fatura|com\s+iva|geral)\b",
-    r"\bimporte\s+(?:total|a\s+pagar)\b|\bvalor\s+total\b|\btotal\s+importe\b|\bimporte\s+(?:de\s+la\s+)?factura\b",
+    r"\btotal\s+recibo\b|\bimporte\s+(?:total|a\s+pagar)\b|\bvalor\s+total\b|\btotal\s+importe\b|\bimporte\s+(?:de\s+la\s+)?factura\b",
     r"\bimportância\s+(?:recebida|a\s+(?:receber|pagar))\b|\bvalor\s+a\s+(?:pagar|receber)\b",
     # Given back.
     r"\b(?:zu\s+ihren\s+gunsten|à\s+rembourser|da\s+rimborsare|a\s+devolver|te\s+ontvangen|do\s+zwrotu|k\s+vrácení)\b",

@@ -259,7 +259,8 @@ _NUMBERS_OR_DUE = re.compile(f"{labels.INVOICE_NUMBER.pattern}|{labels.DUE_DATE.
 
 # `Musterstadt, den 3. Mai 2026`
 _TOWN_BEFORE_DATE = re.compile(
-    r"^[^\W\d]{2,30}(?:[ ./-]{1,2}[^\W\d]{1,30}){0,2},\s?(?:(?:den|le|the|li|lì|dnia|em|el)\s)?(?=\w)", re.IGNORECASE
+    r"^[^\W\d]{2,30}(?:[ ./-]{1,2}[^\W\d]{1,30}){0,2},\s?(?:(?:den|le|the|li|lì|dnia|dn\.|em|el)\s)?(?=\w)",
+    re.IGNORECASE,
 )
 
 
@@ -315,7 +316,7 @@ def _stands_apart_with_its_town(page: Sequence[TextLine], line: TextLine, number
 _LETTER_HEAD_LINES = 2
 _FAR_APART = 60.0  # points: a label and its value stand closer
 _LABEL_OF_A_DAY = re.compile(r":\s*$|\b(?:date|datum|data|dato|fecha|dzień|day|tag|jour|día|giorno)\b", re.IGNORECASE)
-_WORD_BEFORE_DAY = re.compile(r",\s?(?:den|le|li|lì|dnia|em|el)\s$", re.IGNORECASE)
+_WORD_BEFORE_DAY = re.compile(r",\s?(?:den|le|li|lì|dnia|dn\.|em|el)\s$", re.IGNORECASE)
 
 
 def has_undecided_issue_date(page: Sequence[TextLine], day_first: bool | None) -> bool:

@@ -15,6 +15,10 @@ NAME_IN_FORM = re.compile(
     r"^\W*(?:name|firma|company|nom|naam|nazwa|nome|nombre|název|jméno|navn|namn|denomina(?:zione|ción|ção)|ragione\s+sociale|raison\s+sociale|raz[óo]n\s+social|firmenname)\s?:\s*(?P<name>\S.*)",
     re.IGNORECASE,
 )
+SURNAME_IN_FORM = re.compile(
+    r"^\W*(?:cognome|apellidos?|apelidos?|nazwisko|příjmení|nachname|surname|last\s+name|achternaam|nom\s+de\s+famille|efternavn|efternamn)\s?:\s*(?P<name>\S.*)",
+    re.IGNORECASE,
+)
 _FAR_BESIDE = 150.0  # points: what is farther from a label is in another column of the page
 # Whom a hotel or a restaurant writes to, and who pays by the slip below an invoice.
 _GUEST_OR_PAYER = re.compile(

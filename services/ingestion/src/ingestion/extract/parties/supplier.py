@@ -16,6 +16,7 @@ from ingestion.extract.parties.company_names import begins_alike, contains_name,
 from ingestion.extract.parties.customer_cells import (
     NAME_IN_FORM,
     NAME_LABEL,
+    SURNAME_IN_FORM,
     find_buyer_label,
     names_customer,
     parse_customer,
@@ -457,12 +458,13 @@ def _find_labelled_seller(page: Sequence[TextLine], index: int, number: int) -> 
 
 def _find_name_in_form(page: Sequence[TextLine], index: int, heading: TextCell) -> str | None:
     """`Nazwa: Muster Sp. z o.o.` below a heading, where other fields of a form may stand before it."""
-    for line in page[index + 1 : index + _FORM_LINES]:
+    for at, line in enumerate(page[index + 1 : index + _FORM_LINES], index + 1):
         cell = next((other for other in line.cells if abs(other.left - heading.left) < _SAME_LEFT), None)
         if line.page != page[index].page or (cell is not None and labels.BUYER.search(cell.text)):
             return None
         if cell is not None and (match := NAME_IN_FORM.match(cell.text)):
-            return parse_name(match["name"])
+            surname = next((SURNAME_IN_FORM.match(below.text) for _, below in list_block(page, at, cell, 1)), None)
+            return parse_name(match["name"] if surname is None else f"{match['name'].strip()} {surname['name']}")
     return None
 
 

@@ -520,3 +520,9 @@ def test_instalments_that_make_the_total_take_nothing_off_it() -> None:
     whole = [*rows, "Restzahlung fällig bis 09.01.2027: 2.166,40 EUR"]
     assert find_totals(Transcript.from_rows(whole).lines).gross == Decimal("2708.00")
     assert find_totals(Transcript.from_rows([*rows, "Rest   2.066,40"]).lines).gross is None
+
+
+def test_a_receipt_of_an_insurer_has_its_total() -> None:
+    rows = ["Prima neta   1.120,00 €", "Impuesto sobre las primas de seguro 8 %   89,60 €", "Consorcio   28,40 €"]
+    found = find_totals(Transcript.from_rows([*rows, "Total recibo   1.238,00 €"]).lines)
+    assert (found.gross, found.net, found.tax) == (Decimal("1238.00"), None, None)

@@ -335,6 +335,7 @@ def test_of_a_day_in_brackets_and_another_one_nobody_can_tell_which_is_the_invoi
         ("Studio Anna Kowal                          Wrocław, 15-11-2026", "2026-11-15"),
         ("Studio Anna Kowal                          Poznań, dnia 15.11.2026 r.", "2026-11-15"),
         ("Tømrer Krogh                               Roskilde, den 15. november 2026", "2026-11-15"),
+        ("Zakład Duda                                Gdańsk, dn. 15.11.2026 r.", "2026-11-15"),
         # No town of the page, nor a word for a day.
         ("Studio Anna Kowal                          Targi, 15.11.2026", "None"),
         # A label and its value.

@@ -6,7 +6,7 @@ import pytest
 
 from ingestion.domain.transcript import TextLine, Transcript
 from ingestion.extract.parties.company_names import is_domain, parse_name
-from ingestion.extract.parties.supplier import Supplier, find_supplier, find_supplier_name
+from ingestion.extract.parties.supplier import Supplier, find_supplier
 
 POSITIONS = [f"Artikel {number}   1   10,00   10,00" for number in range(12)]
 FOOT = "Wanderluft Reisen GmbH · Ring 50 · 60325 Frankfurt · HRB 55123, USt-IdNr. DE136695976 · info@wanderluft.example"
@@ -112,7 +112,9 @@ def test_a_street_behind_the_legal_form_is_no_part_of_a_name(text: str, name: st
 def test_a_street_that_begins_a_line_of_contacts_is_no_rival_of_the_name() -> None:
     contacts = "Via dei Banchi 7 - 53100 Siena - Tel. 0577 555014 - avv.testa@pec.it - P.IVA 01998870366"
     rows = ["AVV. MARCO TESTA", contacts, "", "", "Spett.le", "Immobiliare Orcia S.r.l.", "FATTURA N. 88/2026"]
-    assert find_supplier_name(large_head(*rows)) == rows[0]
+    supplier = find(*rows)
+    assert supplier is not None
+    assert supplier.name == rows[0]
 
 
 @pytest.mark.parametrize(
@@ -129,3 +131,24 @@ def test_a_name_in_a_form_below_the_sellers_heading_is_the_sellers(seller: str, 
     supplier = find_supplier(Transcript.from_rows(["Fattura 7", *rows, "Totale   10,00"]).lines)
     assert supplier is not None
     assert (supplier.name, supplier.is_certain) == ("Opony Gallo S.A.", True)
+
+
+def test_the_first_name_and_the_surname_in_a_form_are_one_name() -> None:
+    rows = ["Cedente/prestatore (fornitore)", "Codice fiscale: RSSMRA70A01H501S", "Nome: MARIO", "Cognome: ROSSI"]
+    supplier = find_supplier(Transcript.from_rows(["Fattura 7", *rows, "Totale   10,00"]).lines)
+    assert supplier is not None
+    assert supplier.name == "MARIO ROSSI"
+
+
+def test_the_lines_of_a_column_beside_do_not_end_a_block() -> None:
+    rows = ["Truhlářství Beneš", "Karel Beneš", "Krkonošská 14", "541 01 Trutnov", "DIČ: CZ26543206"]
+    beside = ["", "Datum vystavení:  10.11.2026", "Splatnost:  24.11.2026", "DUZP:  10.11.2026", ""]
+    lines = large_head(*(row for row in rows))
+    dates = Transcript.from_rows([f"{'':<70}{text}" for text in beside if text]).lines
+    mixed = [lines[0], lines[1], *(line for pair in zip(lines[2:5], dates, strict=True) for line in pair)]
+    page = tuple(replace(line, top=number * 7.0) for number, line in enumerate(mixed))
+    customer = Transcript.from_rows(["Odběratel: JUDr. Hana Malá", "Faktura 26118", *POSITIONS]).lines
+    below = tuple(replace(line, top=200 + line.top) for line in customer)
+    supplier = find_supplier((*page, *below))
+    assert supplier is not None
+    assert (supplier.name, supplier.is_certain) == ("Truhlářství Beneš", True)
