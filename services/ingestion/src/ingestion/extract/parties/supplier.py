@@ -48,6 +48,10 @@ _NARROW = 30.0  # times a line's height: what a till prints on
 # How sure a name must be, and how far ahead of the next.
 _ENOUGH = 3.0
 _AHEAD = 1.0
+_NUMBER_OF_SELLER = re.compile(
+    rf"(?:{labels.REGISTER.pattern}|\b(?:steuer-?\s?(?:nummer|nr)|st\.?-?\s?nr)\b)\W{{0,12}}\d[\d ./-]{{4,}}",
+    re.IGNORECASE,
+)
 _BRAND_LINES, _LONGEST_BRAND = 3, 40  # letters
 _MAX_CERTAIN = 8  # of a page with more nobody knows which it is
 _LARGE = 1.3  # of the height of most lines: the type of a letter head
@@ -347,6 +351,12 @@ def _add_brand(names: _Names, page: _Page) -> None:
     heads = (line for line in page.lines[:_BRAND_LINES] if page.is_on_first(line) and line.top < _LETTER_HEAD)
     brand = next((line.cells[0].text for line in heads if line.height > _LARGE * page.usual_height), "")
     if not 0 < len(brand) <= _LONGEST_BRAND or labels.BARE_DOCUMENT.match(brand):
+        return
+    above = (
+        cell for index, line in enumerate(page.lines) if not page.is_in_foot(index) for cell in line.cells[:_MAX_CELLS]
+    )
+    # Whoever sells under the brand has a number of his own: of the register, or at the tax office.
+    if any(_NUMBER_OF_SELLER.search(cell.text) and not labels.BUYER.search(cell.text) for cell in above):
         return
     is_of_foot = any(is_domain(brand, domain) for domain in page.domains_in_foot)
     feet = [

@@ -54,6 +54,12 @@ def test_whoever_may_sell_under_a_brand_leaves_the_supplier_to_a_person(other: s
     assert supplier is None or not supplier.is_certain or supplier.name == "Hotel Kunz GmbH"
 
 
+def test_a_number_at_the_tax_office_above_leaves_the_foot_of_a_brand_uncertain() -> None:
+    rows = ["wanderluft", "", "Rechnung 7", "Pizzeria Roma", "Ring 3", "10115 Berlin", "St.-Nr. 145/217/50392"]
+    supplier = find(*rows, *POSITIONS, "Gesamt   120,00", FOOT)
+    assert supplier is None or not supplier.is_certain
+
+
 def test_a_second_tax_number_leaves_the_foot_of_a_brand_uncertain() -> None:
     rows = ["wanderluft", "", "Rechnung 7", "USt-IdNr. DE129273398", *POSITIONS, "Gesamt   120,00", FOOT]
     supplier = find(*rows)
