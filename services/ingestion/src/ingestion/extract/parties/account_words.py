@@ -20,7 +20,7 @@ from ingestion.extract.parties.account_places import (
     locate_account,
 )
 from ingestion.extract.parties.company_names import normalize_name
-from ingestion.extract.parties.third_parties import is_bank, speaks_of_assignment, tells_of_assignment
+from ingestion.extract.parties.third_parties import is_bank, is_financier, speaks_of_assignment, tells_of_assignment
 
 _LINES_ABOVE = 2
 _OF_ANOTHER_BANK = labels.match_any(r"\bintermediar|\b[ck]orr?[ei]spon")
@@ -98,10 +98,17 @@ class AccountWords(Enum):
     PLAIN = auto()  # what anybody says of his own
     UNKNOWN = auto()
     OTHER_PURPOSE = auto()
+    IN_SENTENCE = auto()  # one of which a sentence says so, or says it of the other account: `no longer to …, but to`
 
 
 def weigh_words(
-    page: Sequence[TextLine], index: int, iban: str, *, currency: str | None, is_assigned: bool
+    page: Sequence[TextLine],
+    index: int,
+    iban: str,
+    *,
+    currency: str | None,
+    is_assigned: bool,
+    supplier_name: str | None = None,
 ) -> AccountWords:
     """Whether something beside an account says that it is not where this invoice's money goes, or may say it."""
     if is_assigned and not tells_of_assignment(page, index):
@@ -117,11 +124,45 @@ def weigh_words(
     headings = _list_headings(page, index, number, before)
     if _OF_ANOTHER_BANK.search(cell.text[max(0, start - MAX_TEXT) : start]):
         return AccountWords.OTHER_PURPOSE
-    if any(_OTHER_PURPOSE.search(text) for text in (*said, *headings)) or any(map(_OTHER_WORDS.search, said)):
+    of_other = [text for text in said if _OTHER_PURPOSE.search(text) or _OTHER_WORDS.search(text)]
+    of_other += [text for text in headings if _OTHER_PURPOSE.search(text)]
+    if any(map(_is_sentence, of_other)):
+        return AccountWords.IN_SENTENCE
+    if of_other or _names_other_currency(before, currency):
         return AccountWords.OTHER_PURPOSE
-    if _names_other_currency(before, currency):
-        return AccountWords.OTHER_PURPOSE
-    return AccountWords.UNKNOWN if any(map(_is_unknown, _WORD.findall(before))) else AccountWords.PLAIN
+    is_unknown = any(map(_is_unknown, _WORD.findall(before))) or _is_unknown_label(before, supplier_name)
+    return AccountWords.UNKNOWN if is_unknown else AccountWords.PLAIN
+
+
+_SENTENCE_WORDS, _SMALL_WORDS = 4, 3  # of it those without a capital
+
+
+def _is_sentence(text: str) -> bool:
+    """Whether this is more than a label: a list of words does not tell of which of two accounts a sentence says that it
+    is old, or for something else."""
+    words = _WORD.findall(_OF_ACCOUNT.sub(" ", text).rstrip(" :").rpartition(": ")[2])
+    return len(words) >= _SENTENCE_WORDS and sum(len(word) > 1 and word.islower() for word in words) >= _SMALL_WORDS
+
+
+_MAX_LABEL_WORDS = 3
+_SHORT_WORD = 4  # letters: what is shorter tells nothing, and is a bank's own short name as often
+
+
+def _is_unknown_label(before: str, supplier_name: str | None) -> bool:
+    """`Propinas: IBAN …`, `Medgivande 20441, IBAN …`: a name of one's own before a colon or with a number is a purpose,
+    unless it is a bank's or the supplier's."""
+    label = _OF_ACCOUNT.sub("", before).rstrip()
+    if not label.endswith(":") and not _NUMBERED.fullmatch(label):
+        return False
+    words = [word for word in _WORD.findall(label) if len(word) >= _SHORT_WORD]
+    if not words or len(words) > _MAX_LABEL_WORDS or any(map(_is_neutral, words)) or all(map(str.isupper, words)):
+        return False
+    label = label.rstrip(" :,")
+    is_own = bool(supplier_name) and normalize_name(supplier_name or "") in normalize_name(label)
+    return not is_own and not is_financier(label) and not labels.COMPANY.search(label)
+
+
+_NUMBERED = re.compile(r"[^\d:]{1,60}\d[\d ./-]{1,20},")
 
 
 def is_plain_label(page: Sequence[TextLine], index: int, iban: str, supplier_name: str | None) -> bool:

@@ -73,14 +73,17 @@ def find_payee_accounts(
     read = [place for place in read if not is_of_customer(page, place.line, place.iban, supplier_name)]
     is_assigned = is_page_of_assignment(page)
     distinct = tuple(dict.fromkeys(place.iban for place in read))
-    weigh = partial(weigh_words, page, currency=currency, is_assigned=is_assigned)
+    weigh = partial(weigh_words, page, currency=currency, is_assigned=is_assigned, supplier_name=supplier_name)
     if is_assigned and len(distinct) > 1:
         of_assignee = {place.iban for place in read if is_account_of_assignee(page, place.line, place.iban)}
         read = [place for place in read if place.iban in of_assignee]
         if len(of_assignee) != 1 or not all(weigh(place.line, place.iban) is AccountWords.PLAIN for place in read):
             return PayeeAccounts(distinct, is_certain=False)
     weighed = [(place, weigh(place.line, place.iban)) for place in read]
-    possible = [place for place, words in weighed if words is not AccountWords.OTHER_PURPOSE]
+    possible = [place for place, words in weighed if words in (AccountWords.PLAIN, AccountWords.UNKNOWN)]
+    in_sentence = {place.iban for place, words in weighed if words is AccountWords.IN_SENTENCE}
+    if in_sentence and any(place.iban not in in_sentence for place in possible):
+        return PayeeAccounts(distinct, is_certain=False)
     plain = tuple(dict.fromkeys(place.iban for place, words in weighed if words is AccountWords.PLAIN))
     if len({place.iban for place in possible}) <= 1 or not plain:
         return PayeeAccounts(plain)
