@@ -55,6 +55,7 @@ from ingestion.extract.trades.security import (
 )
 from ingestion.extract.trades.shared_facts import SharedFacts, find_shared_facts
 from ingestion.extract.trades.side import find_direction
+from ingestion.extract.trades.surer_readings import choose_single, holds_together
 from ingestion.extract.trades.taken_back import ReplacedNote, build_cancellation, find_replaced_note
 from ingestion.extract.trades.time_of_dealing import names_other_day_of_dealing
 from ingestion.extract.trades.trade import TradeReading, read_trade
@@ -131,7 +132,7 @@ def read_note(text: Sequence[TextLine]) -> NoteReading:
     day_first = determine_day_first(page)
     lines, other_groups = read_lines(page, day_first)
     reading = _read_lines(page, lines, is_cut=len(text) > MAX_LINES)
-    if other_groups is None or reading.confidence >= _CERTAIN:
+    if other_groups is None or reading.confidence >= _CERTAIN or holds_together(reading.trades):
         return reading
     # `12 171,50` are twelve shares at 171.50 where columns are lost, or thousands: what holds together decides.
     lines, _ = read_lines(page, day_first, other_groups)
@@ -195,7 +196,7 @@ def _read_trades(lines: Sequence[ReadLine], shared: SharedFacts, kind: DocumentK
         return readings
     if parts := _read_parts_of_securities(lines, shared):
         return parts
-    return [_choose_single(read_trade(lines, shared), readings)]
+    return [choose_single(read_trade(lines, shared), readings)]
 
 
 def _doubt_taken_back(reading: TradeReading, row: ReadLine, section: Section) -> TradeReading:
@@ -279,11 +280,6 @@ def _begins_list(lines: Sequence[ReadLine]) -> bool:
         return False
     rows = takewhile(lambda line: line.dates and line.dates[0].start == 0 and len(line.numbers) > 1, lines[2:])
     return len(list(islice(rows, _SEVERAL))) == _SEVERAL
-
-
-def _choose_single(whole: TradeReading, readings: Sequence[TradeReading]) -> TradeReading:
-    """One trade: read from the whole document, unless its own lines say more."""
-    return max([whole, *readings], key=lambda found: (found.confidence, -len(found.trade.list_missing_fields())))
 
 
 def _may_be_unfilled(lines: Sequence[ReadLine], readings: Sequence[TradeReading]) -> bool:
