@@ -65,7 +65,7 @@ def list_dead_letters(
 
     letters = [letter for letter in options.run(work()) if everything or letter.resolution is None]
     if as_json:
-        options.print_json([_describe(letter) for letter in letters])
+        options.print_json_line([_describe(letter) for letter in letters])
         return
     for letter in letters:
         facts = letter.facts
@@ -93,7 +93,7 @@ def show_dead_letters(
 
     for view in options.run(work()):
         if as_json:
-            options.print_json(view)
+            options.print_json_line(view)
         else:
             for name, value in view.items():
                 print_line(f"{name:12} {value}")
@@ -191,7 +191,7 @@ def _resolve(
     done, before, refusals = options.run(work())
     earlier = {letter.id: str(letter.resolution) for letter in before} if ids else {}
     if as_json:
-        options.print_json({"dry_run": dry_run, resolution.value: done, "earlier": earlier, "refused": refusals})
+        options.print_json_line({"dry_run": dry_run, resolution.value: done, "earlier": earlier, "refused": refusals})
     else:
         verb = f"would be {resolution.value}" if dry_run else resolution.value
         for letter_id in done:

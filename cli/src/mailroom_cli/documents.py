@@ -9,6 +9,7 @@ import typer
 
 from mailroom_cli.export_files import FileKind, refuse_terminal, write_export
 from mailroom_cli.money import format_total
+from mailroom_cli.options import AnswerAsJSON, OnlySource
 from mailroom_cli.site_api import JSON, SiteAPI, open_site_api, quote_segment
 from mailroom_cli.source_views import MAX_LISTED, find_source_id, note_limit, print_columns, print_json
 from mailroom_cli.terminal import print_line
@@ -29,10 +30,6 @@ Filters = Annotated[
         "that nothing can match is refused with those that there are.",
     ),
 ]
-OnlySource = Annotated[
-    str | None, typer.Option("--source", help="Id, the beginning of one, or the mailbox's address; all otherwise.")
-]
-AsJSON = Annotated[bool, typer.Option("--json", help="The answer of the API as JSON.")]
 Version = Annotated[
     int | None, typer.Option(help="The version that you saw; the decision is refused if there is another by now.")
 ]
@@ -106,7 +103,7 @@ _EXPORT_EXAMPLES = """Examples:
 
 
 @app.command("list", epilog=_LIST_EXAMPLES)
-def list_documents(filters: Filters = None, source: OnlySource = None, as_json: AsJSON = False) -> None:
+def list_documents(filters: Filters = None, source: OnlySource = None, as_json: AnswerAsJSON = False) -> None:
     """Show the newest documents that match."""
     with open_site_api() as api:
         items = api.list_items("/documents", _build_query(api, filters, source), most=MAX_LISTED)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from mailroom_cli.parked import AsJSON, OnlySource
+from mailroom_cli.options import AnswerAsJSON, OnlySource
 from mailroom_cli.site_api import JSON, SiteAPI, open_site_api
 from mailroom_cli.source_views import find_source, print_columns, print_json
 from mailroom_cli.terminal import print_line
@@ -34,7 +34,7 @@ def list_messages(
     ] = None,
     reason: Annotated[str | None, typer.Option(help="Only those that have this reason, as too_large.")] = None,
     newest: Annotated[int, typer.Option(min=1, max=100_000, help="How many mails to look through.")] = 1000,
-    as_json: AsJSON = False,
+    as_json: AnswerAsJSON = False,
 ) -> None:
     """Show which of the newest mails were not filed, and why, newest first."""
     if outcome is not None and outcome not in OUTCOMES:

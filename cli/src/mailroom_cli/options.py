@@ -35,6 +35,10 @@ FromOffset = Annotated[int | None, typer.Option("--from-offset", min=0, help="Fr
 ToOffset = Annotated[int | None, typer.Option("--to-offset", min=0, help="Before this offset of --partition.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Count what it would do, and do nothing.")]
 AsJSON = Annotated[bool, typer.Option("--json", help="The result as JSON on stdout.")]
+AnswerAsJSON = Annotated[bool, typer.Option("--json", help="The answer of the API as JSON.")]
+OnlySource = Annotated[
+    str | None, typer.Option("--source", help="Id, the beginning of one, or the mailbox's address; all otherwise.")
+]
 Rate = Annotated[float, typer.Option("--rate", min=0, help="At most so many a second; 0 for no limit.")]
 
 
@@ -42,5 +46,5 @@ def run(work: Coroutine[Any, Any, T]) -> T:
     return asyncio.run(work)
 
 
-def print_json(value: object) -> None:
+def print_json_line(value: object) -> None:
     print_line(json.dumps(value, default=str, ensure_ascii=False))

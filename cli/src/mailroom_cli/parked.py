@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from mailroom_cli.options import AnswerAsJSON, OnlySource
 from mailroom_cli.site_api import JSON, open_site_api
 from mailroom_cli.source_views import find_source, print_columns, print_json
 from mailroom_cli.terminal import print_line
@@ -12,10 +13,6 @@ app = typer.Typer(name="parked", no_args_is_help=True, help="Messages and parts 
 
 _MAX_LISTED = 200  # one page of the API
 
-OnlySource = Annotated[
-    str | None, typer.Option("--source", help="Id, the beginning of one, or the mailbox's address; all otherwise.")
-]
-AsJSON = Annotated[bool, typer.Option("--json", help="The answer of the API as JSON.")]
 
 _LIST_EXAMPLES = """Examples:
 
@@ -32,7 +29,7 @@ _RETRY_EXAMPLES = """Examples:
 
 
 @app.command("list", epilog=_LIST_EXAMPLES)
-def list_parked(source: OnlySource = None, as_json: AsJSON = False) -> None:
+def list_parked(source: OnlySource = None, as_json: AnswerAsJSON = False) -> None:
     """Show what is parked, newest first: why, since when, and when it is tried again."""
     with open_site_api() as api:
         query = {} if source is None else {"doc_source_id": str(find_source(api, source)["id"])}
@@ -48,7 +45,7 @@ def list_parked(source: OnlySource = None, as_json: AsJSON = False) -> None:
 def retry_parked(
     reason: Annotated[str, typer.Option(help="As `mailroom parked list` shows it.")],
     source: OnlySource = None,
-    as_json: AsJSON = False,
+    as_json: AnswerAsJSON = False,
 ) -> None:
     """Have everything that is parked for a reason tried again by the next run of each doc source."""
     with open_site_api() as api:

@@ -151,7 +151,7 @@ def replay_mailbox(
 
     found = options.run(work())
     if as_json:
-        options.print_json(found)
+        options.print_json_line(found)
     else:
         for mailbox in found:
             print_line("  ".join(f"{name}: {value}" for name, value in mailbox.items() if value is not None))
@@ -218,7 +218,7 @@ def replay_documents_command(
 
     found = options.run(work())
     if as_json:
-        options.print_json(found)
+        options.print_json_line(found)
     elif dry_run:
         print_line(f"{found['matching']} documents match; nothing was done")
     else:
@@ -267,7 +267,7 @@ def replay_mail_events(
 
     count = options.run(work())
     if as_json:
-        options.print_json({"replay_id": name, "dry_run": dry_run, "target": MAIL_EVENTS.name, "records": count})
+        options.print_json_line({"replay_id": name, "dry_run": dry_run, "target": MAIL_EVENTS.name, "records": count})
     else:
         verb = "would be sent" if dry_run else "were sent"
         print_line(f"{count:,} events {verb} to {MAIL_EVENTS.name} ({name})")
@@ -360,7 +360,7 @@ class _TopicRequest:
 
     def _report(self, replay: ReplayedTopic, progress: Progress, unreadable: Sequence[str]) -> None:
         if self.as_json:
-            options.print_json(
+            options.print_json_line(
                 {
                     "replay_id": self.replay_id,
                     "dry_run": self.is_dry_run,

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from mailroom_cli.options import AnswerAsJSON
 from mailroom_cli.site_api import JSON, SiteAPI, open_site_api
 from mailroom_cli.source_views import (
     ROW_HEAD,
@@ -27,7 +28,6 @@ _POLL_S = 2.0
 EXIT_NOT_CONNECTED = 1
 
 Source = Annotated[str, typer.Argument(metavar="SOURCE", help="Id, the beginning of one, or the mailbox's address.")]
-AsJSON = Annotated[bool, typer.Option("--json", help="The answer of the API as JSON.")]
 Folders = Annotated[
     list[str] | None, typer.Option("--folder", help="Only this folder or label, by name or path; may be given often.")
 ]
@@ -66,7 +66,7 @@ def connect_source(
     ] = None,
     wait_s: Annotated[float, typer.Option("--wait", help="Seconds to wait for the consent.")] = 600,
     no_wait: Annotated[bool, typer.Option("--no-wait", help="Print the link and end.")] = False,
-    as_json: AsJSON = False,
+    as_json: AnswerAsJSON = False,
 ) -> None:
     """Connect a mailbox: prints the link that its owner opens, and waits until the owner has consented."""
     access = Access.APPLICATION if application else Access.DELEGATED
@@ -84,7 +84,7 @@ def authorize_source(
     source: Source,
     wait_s: Annotated[float, typer.Option("--wait", help="Seconds to wait for the consent.")] = 600,
     no_wait: Annotated[bool, typer.Option("--no-wait", help="Print the link and end.")] = False,
-    as_json: AsJSON = False,
+    as_json: AnswerAsJSON = False,
 ) -> None:
     """A new link: for a consent that was refused or expired, or whose grant the provider no longer takes."""
     with open_site_api() as api:
@@ -98,7 +98,7 @@ def correct_source(
     source: Source,
     address: Annotated[str | None, typer.Option(help="The mailbox that may consent.")] = None,
     folder: Folders = None,
-    as_json: AsJSON = False,
+    as_json: AnswerAsJSON = False,
 ) -> None:
     """Correct the address or the folders of one that is still pending; `authorize` then makes a new link."""
     body: JSON = ({} if address is None else {"address": address}) | ({} if folder is None else {"folders": folder})
@@ -114,7 +114,7 @@ def change_filter(
     deny: Annotated[list[str] | None, typer.Option(help="Never taken: address or domain; replaces the list.")] = None,
     strictness: Annotated[str | None, typer.Option(help="lenient or strict")] = None,
     clear: Annotated[bool, typer.Option("--clear", help="Begin with no lists, and lenient.")] = False,
-    as_json: AsJSON = False,
+    as_json: AnswerAsJSON = False,
 ) -> None:
     """Which mail is looked into from now on; without options, what holds now."""
     given: JSON = {"sender_allow": allow, "sender_deny": deny, "strictness": strictness}
@@ -131,7 +131,7 @@ def change_filter(
 
 
 @app.command("list", epilog="Examples:\n\n  mailroom sources list\n\n  mailroom sources list --json")
-def list_sources(as_json: AsJSON = False) -> None:
+def list_sources(as_json: AnswerAsJSON = False) -> None:
     """All doc sources of the tenant."""
     with open_site_api() as api:
         sources = api.list_items("/doc-sources")
@@ -144,7 +144,7 @@ def list_sources(as_json: AsJSON = False) -> None:
 
 
 @app.command("show", epilog="Example:\n\n  mailroom sources show ap@company.example")
-def show_source(source: Source, as_json: AsJSON = False) -> None:
+def show_source(source: Source, as_json: AnswerAsJSON = False) -> None:
     """Why is this mailbox behind? Its fields, what is wrong, its last runs, its parked mails and the next attempt."""
     with open_site_api() as api:
         found = find_source(api, source)
@@ -156,26 +156,28 @@ def show_source(source: Source, as_json: AsJSON = False) -> None:
 
 
 @app.command("pause", epilog="Example:\n\n  mailroom sources pause ap@company.example")
-def pause_source(source: Source, as_json: AsJSON = False) -> None:
+def pause_source(source: Source, as_json: AnswerAsJSON = False) -> None:
     """Stop syncing and keep the connection."""
     _post_change(source, "pause", "paused", as_json=as_json)
 
 
 @app.command("resume", epilog="Example:\n\n  mailroom sources resume ap@company.example")
-def resume_source(source: Source, as_json: AsJSON = False) -> None:
+def resume_source(source: Source, as_json: AnswerAsJSON = False) -> None:
     """Sync again; what came meanwhile is caught up."""
     _post_change(source, "resume", "resumed", as_json=as_json)
 
 
 @app.command("sync", epilog="Example:\n\n  mailroom sources sync ap@company.example")
-def request_sync(source: Source, as_json: AsJSON = False) -> None:
+def request_sync(source: Source, as_json: AnswerAsJSON = False) -> None:
     """Ask for a sync of everything now, parked mails included."""
     _post_change(source, "sync", "about to be synced", as_json=as_json)
 
 
 @app.command("delete", epilog="Example:\n\n  mailroom sources delete ap@company.example --yes")
 def delete_source(
-    source: Source, yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False, as_json: AsJSON = False
+    source: Source,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    as_json: AnswerAsJSON = False,
 ) -> None:
     """End the connection, also at the provider. Documents stay. Needs a key with the role admin."""
     with open_site_api() as api:

@@ -101,7 +101,7 @@ def _matches(view: dict[str, Any], wanted: RecordFilter) -> bool:
 
 def _print_view(view: dict[str, Any], as_json: bool) -> None:
     if as_json:
-        options.print_json(view)
+        options.print_json_line(view)
         return
     print_line(f"{view['timestamp']}  {view['partition']}@{view['offset']}  {view['key']}")
     if "unreadable" in view:

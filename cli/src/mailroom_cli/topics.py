@@ -10,7 +10,7 @@ import typer
 from mailroom_cli.apply_acls import AppliedRules, apply_access_rules, describe_rule
 from mailroom_cli.apply_topics import AppliedTopics, apply_topics
 from mailroom_cli.consumer_lag import read_lags
-from mailroom_cli.options import AsJSON, print_json
+from mailroom_cli.options import AsJSON, print_json_line
 from mailroom_cli.rewind_groups import rewind_groups
 from mailroom_cli.site_api import load_kafka_settings
 from mailroom_cli.terminal import print_line
@@ -178,7 +178,7 @@ def show_lag(
     settings = load_kafka_settings()
     lags = [lag for lag in asyncio.run(read_lags(settings)) if group in (None, lag.group)]
     if as_json:
-        print_json([dataclasses.asdict(lag) for lag in lags])
+        print_json_line([dataclasses.asdict(lag) for lag in lags])
         return
     for lag in lags:
         behind = f"{len(lag.partitions)} partitions" if lag.partitions else ""

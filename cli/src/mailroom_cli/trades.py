@@ -8,6 +8,7 @@ import typer
 
 from mailroom_cli.export_files import FileKind, refuse_terminal, write_export
 from mailroom_cli.money import join_money
+from mailroom_cli.options import AnswerAsJSON, OnlySource
 from mailroom_cli.site_api import JSON, open_site_api, quote_segment
 from mailroom_cli.source_views import MAX_LISTED, find_source_id, note_limit, print_columns, print_json
 from mailroom_cli.terminal import print_line
@@ -25,12 +26,8 @@ OnlyState = Annotated[
         "cancellation_unmatched.",
     ),
 ]
-OnlySource = Annotated[
-    str | None, typer.Option("--source", help="Id, the beginning of one, or the mailbox's address; all otherwise.")
-]
 OnlyDocument = Annotated[str | None, typer.Option("--document", help="Id of the document that states them.")]
 OnlyISIN = Annotated[str | None, typer.Option("--isin")]
-AsJSON = Annotated[bool, typer.Option("--json", help="The answer of the API as JSON.")]
 
 _LIST_EXAMPLES = """Examples:
 
@@ -67,7 +64,7 @@ def list_trades(
     source: OnlySource = None,
     document: OnlyDocument = None,
     isin: OnlyISIN = None,
-    as_json: AsJSON = False,
+    as_json: AnswerAsJSON = False,
 ) -> None:
     """Show the newest trades that match."""
     query = {"state": state, "document_id": document, "isin": isin}

@@ -30,3 +30,11 @@ async def write_evidence(
 async def find_evidence(conn: DatabaseSession, document_id: str) -> dict[str, Any] | None:
     row = await conn.fetchrow(_FIND, document_id)
     return None if row is None else build_evidence_view(row["boxes"], row["pages_not_read"])
+
+
+async def find_pages_not_read(conn: DatabaseSession, document_id: str) -> tuple[int, ...]:
+    """The pages (from 0) that the reading left whose outcome the document has."""
+    pages = await conn.fetchval(
+        "select pages_not_read from ingestion.document_evidence where document_id = $1", document_id
+    )
+    return tuple(page - 1 for page in pages or ())

@@ -11,7 +11,7 @@ import asyncpg
 
 from ingestion.adapters.claim_turns import ClaimTurns
 from ingestion.adapters.document_events import append_document_event
-from ingestion.adapters.document_evidence import write_evidence
+from ingestion.adapters.document_evidence import find_pages_not_read, write_evidence
 from ingestion.adapters.document_history import keep_current_version, keep_proposal
 from ingestion.adapters.document_passwords import find_password, forget_used_passwords
 from ingestion.adapters.document_results import append_results
@@ -166,7 +166,7 @@ class PgDocumentLeases:
                 content_type=document["content_type"],
                 blob_key=document["blob_key"],
                 first_attachment=read_attachment(first),
-                former=read_outcome(document) if is_reread else None,
+                former=await _read_former(conn, document) if is_reread else None,
                 password=password,
                 is_decided=document["review_decision"] is not None,
                 lane=lane,
@@ -282,6 +282,10 @@ class PgDocumentLeases:
                 if held["archive_path"] is not None:
                     return str(held["archive_path"])
         return None
+
+
+async def _read_former(conn: DatabaseSession, document: Any) -> DocumentOutcome:
+    return replace(read_outcome(document), pages_not_read=await find_pages_not_read(conn, document["document_id"]))
 
 
 async def _settle_outcome(

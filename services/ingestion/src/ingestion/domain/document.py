@@ -12,6 +12,7 @@ from uuid import UUID
 from ingestion.domain.document_password import GivenPassword, is_locked
 from ingestion.domain.evidence import EvidenceBox
 from ingestion.domain.lanes import Lane
+from ingestion.domain.missing_readers import MissingReaders, ReadingTraits, is_less_for_want
 from ingestion.domain.reasons import DocumentSkipReason, Reason, ReviewReason
 from mailroom_common.events import Profile, ResultStatus
 
@@ -81,7 +82,9 @@ class DocumentLease:
 
     def find_current_outcome(self, reading: "DocumentOutcome") -> "DocumentOutcome":
         """What the document says once this reading has ended."""
-        return self.former if self.is_decided and self.former is not None else reading
+        if self.former is not None and (self.is_decided or reading.lacks_readers_of(self.former)):
+            return self.former
+        return reading
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +102,7 @@ class DocumentOutcome:
     boxes: tuple[EvidenceBox, ...] = field(default=(), compare=False, repr=False)
     # Pages (from 0) of which nothing was read, or not all.
     pages_not_read: tuple[int, ...] = field(default=(), compare=False)
+    missing_readers: MissingReaders = field(default_factory=MissingReaders, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.status not in FINAL_STATUSES:
@@ -119,7 +123,14 @@ class DocumentOutcome:
             # Nothing was read of it: how far a reading came with its password is more.
             return self.status is not ResultStatus.FAILED
         # What a password opened once, a reading without it finds locked again.
-        return self.is_reading and not is_locked(self.reason)
+        return self.is_reading and not is_locked(self.reason) and not self.lacks_readers_of(former)
+
+    def lacks_readers_of(self, former: "DocumentOutcome") -> bool:
+        """Whether the former outcome was read by OCR or a language model that this reading had to do without."""
+        return is_less_for_want(self.missing_readers, self._list_traits(), former._list_traits())
+
+    def _list_traits(self) -> ReadingTraits:
+        return ReadingTraits(self.reader, self.reason, self.pages_not_read)
 
     def list_trades(self) -> list[Mapping[str, Any]]:
         """The trades that were read and stand: not those that the document takes back, nor any of a skipped one."""

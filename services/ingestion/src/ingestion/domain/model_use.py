@@ -1,7 +1,7 @@
 """Which documents a language model helps with: by tenant and profile, and for what."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from ingestion.domain.document import DocumentOutcome
@@ -53,6 +53,16 @@ def _parse_entry(entry: str) -> tuple[str, Profile, ModelTask]:
     if parts[1] not in (Profile.INVOICE, Profile.CONTRACT_NOTE):
         raise ValueError("a model reads documents of the profiles invoice and contract_note")
     return parts[0], Profile(parts[1]), ModelTask(parts[2])
+
+
+_ALL_TASKS = frozenset({ModelTask.CLASSIFY, ModelTask.EXTRACT})
+
+
+def lack_model(outcome: DocumentOutcome, transcript: Transcript) -> DocumentOutcome:
+    """The outcome of a reading without the model, which notes that one could have been asked."""
+    if not is_model_asked(_ALL_TASKS, outcome, transcript):
+        return outcome
+    return replace(outcome, missing_readers=replace(outcome.missing_readers, model=True))
 
 
 def is_model_asked(tasks: frozenset[ModelTask], outcome: DocumentOutcome, transcript: Transcript) -> bool:

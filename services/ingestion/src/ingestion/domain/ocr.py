@@ -34,10 +34,15 @@ def needs_ocr(outcome: DocumentOutcome, transcript: Transcript) -> bool:
     """A look at what can be read at once comes first: what is whole and adds up needs no picture read that lies behind
     it, whether that was read in a text layer or on the first page. A picture in a file in the file is read where that
     it was not read is the reason: to an invoice that a person has to see for another one it adds nothing but doubt."""
-    if outcome.status is not ResultStatus.NEEDS_REVIEW or outcome.reason in _FOR_A_PERSON:
+    if not wants_pictures(outcome):
         return False
     may_be_in_files = outcome.reason in transcript.unread
     return any(may_be_in_files or transcript.is_own_page(page) for page in transcript.pictured_pages)
+
+
+def wants_pictures(outcome: DocumentOutcome) -> bool:
+    """Whether what pictures show may change the outcome."""
+    return outcome.status is ResultStatus.NEEDS_REVIEW and outcome.reason not in _FOR_A_PERSON
 
 
 def is_scan(transcript: Transcript) -> bool:

@@ -16,11 +16,11 @@ class ReviewReason(StrEnum):
     FIELDS_MISSING = "fields_missing"  # a field is unknown without which an invoice cannot be booked
     TOTALS_DO_NOT_ADD_UP = "totals_do_not_add_up"  # what the page names beside its total does not make it
     SUPPLIER_UNCERTAIN = "supplier_uncertain"  # one sign alone says whose invoice it is, and no other agrees with it
-    DOCUMENT_TYPE_UNCERTAIN = "document_type_uncertain"  # titles of an invoice and of what is given back are on it
+    DOCUMENT_TYPE_UNCERTAIN = "document_type_uncertain"  # by its titles it may ask for money or not
     STRUCK_OUT = "struck_out"  # a line goes through words of it: what counts instead a person says
     STAMPED = "stamped"  # a stamp, a watermark or a comment may take back or replace what it says
     CONFIDENCE_LOW = "confidence_low"  # its reader is less sure than its doc source asks for
-    TRADES_NOT_READ = "trades_not_read"  # it names securities that no trade which was read is in
+    TRADES_NOT_READ = "trades_not_read"  # it says something that the trades which were read do not account for
     # A statement may sum up what notes state one by one, or the other way round: they would be booked twice.
     TRADES_MAY_BE_SUMMED = "trades_may_be_summed"
     TRADE_CANCELLED = "trade_cancelled"  # it takes a trade back: alone, or with another one in its place

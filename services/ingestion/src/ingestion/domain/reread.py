@@ -11,7 +11,7 @@ class RereadEnding(StrEnum):
 
     UNCHANGED = "reread_unchanged"  # it says what the document says
     NOT_TAKEN = "reread_not_taken"  # it says something else than a person decided, as a reading before it did
-    FAILED = "reread_failed"  # nothing was read; `reason` says why
+    FAILED = "reread_failed"  # nothing was read, or less than before for want of a reader; `reason`, `comment` say why
 
 
 def describe_reread(ending: RereadEnding, outcome: DocumentOutcome, *, version: int) -> dict[str, Any]:
@@ -24,4 +24,5 @@ def describe_reread(ending: RereadEnding, outcome: DocumentOutcome, *, version: 
         "document_type": outcome.document_type,
         "confidence": outcome.confidence,
         "reader": outcome.reader,
+        "comment": outcome.missing_readers.describe() if ending is RereadEnding.FAILED else None,
     }

@@ -55,9 +55,9 @@ class Classification:
 class Extraction:
     """What an extractor read.
 
-    `doubts` names fields that the document contradicts itself about; `review_reason` is the reader's own reason for a
-    review: the page of an e-invoice could not be compared with its XML, or OCR was not certain. `boxes` are the places
-    of the values.
+    `doubts` names fields that the document contradicts itself about, or what its trades do not account for;
+    `review_reason` is the reader's own reason for a review: OCR was not certain, say, or somebody marked the page.
+    `boxes` are the places of the values.
     """
 
     document_type: str

@@ -21,7 +21,7 @@ class InvoicePart:
     kind: InvoiceKind
     has_certain_supplier: bool
     doubtful_totals: Mapping[str, str]
-    are_several: bool = False  # one of its pages is another invoice
+    are_several: bool = False  # one of its pages is another invoice, or a part of one another paper
 
     @property
     def is_certain(self) -> bool:

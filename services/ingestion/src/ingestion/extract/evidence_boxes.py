@@ -97,7 +97,7 @@ class _PrintedLine:
 
     @cached_property
     def dates(self) -> list[set[date]]:
-        return [_read_dates(cell.text) for cell in self.line.cells]
+        return [values.list_possible_dates(cell.text) for cell in self.line.cells]
 
     @cached_property
     def letters(self) -> list[str]:
@@ -156,15 +156,6 @@ def _find_over_cells(name: str, value: str, printed: _PrintedLine) -> list[TextC
 
 def _build_box(name: str, line: TextLine, cell: TextCell) -> EvidenceBox:
     return EvidenceBox(name, line.page, cell.left, line.top, cell.right - cell.left, line.height)
-
-
-def _read_dates(text: str) -> set[date]:
-    return {
-        found
-        for written in values.find_dates(text)
-        for day_first in (True, False)
-        if (found := written.resolve_date(day_first=day_first)) is not None
-    }
 
 
 def _strip_punctuation(text: str) -> str:

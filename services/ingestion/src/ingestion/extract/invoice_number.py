@@ -82,7 +82,9 @@ def _blank_unless_first(cell: TextCell) -> TextCell:
 
 # `Our invoice no.`, `Ihre Rechnungsnummer`: this one's. Two languages may share a label.
 _OWN = re.compile(
-    r"^\W*(?:our|your|the|unsere?|ihre?|notre|votre|nuestra|su|nostra|vostra|onze|uw|vores|din|vår|er)\s+|(?<![^\W\d_])[^\W\d_]+\s*/\s*$",
+    r"^\W*(?:our|your|the|unsere?|ihre?|notre|votre|nuestra|su|nostra|vostra|onze|uw|vores|din|vår|er)\s+|(?<![^\W\d_])[^\W\d_]+\s*/\s*$"
+    # Two titles of one paper: `AVIS D'ÉCHÉANCE - FACTURE N° 2026-118745`
+    r"|^(?-i:[A-ZÀ-Þ][A-ZÀ-Þ'’ ]{3,40}\s[–—-]\s)$",
     re.IGNORECASE,
 )
 
@@ -150,9 +152,14 @@ def _find_number_with_date(page: Sequence[TextLine]) -> str | None:
 def _find_number_of_titled(page: Sequence[TextLine]) -> str | None:
     """`Document no. 90012`, where a title says that the document is an invoice."""
     head = page[: max(20, len(page) // 2)]
-    if not any(labels.BARE_DOCUMENT.match(cell.text) for line in head for cell in line.cells):
+    texts = [cell.text for line in head for cell in line.cells]
+    if not any(labels.BARE_DOCUMENT.match(text) or _CODE_OF_TITLE.match(text) for text in texts):
         return None
     return find_first_parsed(list_texts_beside(head, labels.DOCUMENT_NUMBER), _parse_number)
+
+
+# How the Italian format of e-invoices calls what a document is: `TD01 fattura`.
+_CODE_OF_TITLE = re.compile(rf"\W*TD\d{{2}}\W{{1,3}}{labels.DOCUMENT}", re.IGNORECASE)
 
 
 def _find_number_in_headline(page: Sequence[TextLine]) -> str | None:
@@ -160,7 +167,7 @@ def _find_number_in_headline(page: Sequence[TextLine]) -> str | None:
     if (number := _find_number_behind_title(page)) is not None:
         return None if _is_named_otherwise(page[: max(20, len(page) // 2)], number) else number
     if any(labels.BARE_DOCUMENT.match(text) for text in cells):
-        signed = ((text, labels.BARE_NUMBER_SIGN.match(text)) for text in cells[:15])
+        signed = ((text, labels.BARE_NUMBER_SIGN.match(text)) for text in _list_unlabelled(page)[:15])
         behind_sign = [number for text, match in signed if match and (number := _parse_number(text[match.end() :]))]
         if behind_sign:
             # `Order | Invoice`, and below each its own `No.`
@@ -172,6 +179,24 @@ def _find_number_in_headline(page: Sequence[TextLine]) -> str | None:
     if number and re.search(r"\d{3}", number):
         return number
     return _find_number_beside_title(page[: max(20, len(page) // 2)])
+
+
+def _list_unlabelled(page: Sequence[TextLine]) -> list[str]:
+    """The cells of the head without those that have a word for something else close to their left: `Order   #20418`."""
+    return [
+        cell.text
+        for line in page[: max(20, len(page) // 2)]
+        for left, cell in zip((None, *line.cells), line.cells, strict=False)
+        if left is None or cell.left - left.right > _FAR_RIGHT or _may_number(left.text)
+    ]
+
+
+_FAR_RIGHT = 60.0  # points
+
+
+def _may_number(text: str) -> bool:
+    is_word = re.search(r"[^\W\d_]{3}", text) is not None
+    return not is_word or any(label.match(text) for label in (labels.HEADLINE, labels.BARE_NUMBER))
 
 
 def _list_bare_numbers(head: Sequence[TextLine]) -> set[str]:
@@ -208,7 +233,8 @@ def _find_number_behind_title(page: Sequence[TextLine]) -> str | None:
 # As the tax office of Portugal has programs count: kind, series, number. Elsewhere a word for an invoice cut short, and
 # its number; `PO 4711` is an order's.
 _PREFIXED = re.compile(
-    r"(?:FT|FR|FS|NC|ND) [A-Z0-9][\w.-]{0,20}/\d{1,8}|(?:R[EGN]?|F[ACSTV]?|I(?:NV?)?|CN|GS|AV) \d{3,8}(?:[/-]\d{1,6})?"
+    r"(?:FT|FR|FS|NC|ND) [A-Z0-9][\w.-]{0,20}/\d{1,8}|F[A-Z]{1,3} \d{2,4}[A-Z]?/\d{1,8}"
+    r"|(?:R[EGN]?|F[ACSTV]?|I(?:NV?)?|CN|GS|AV) \d{3,8}(?:[/-]\d{1,6})?"
 )
 
 

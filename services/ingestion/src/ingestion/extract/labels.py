@@ -15,13 +15,13 @@ _ACCENTS = {
 _CLASS_OR_ACCENT = re.compile(r"\[[^\]]*\]|à\\s|[áâãçèéêëíñóôõú]")
 
 
-def allow_plain_letters(pattern: str) -> str:
+def _allow_plain_letters(pattern: str) -> str:
     """The pattern for words without their accents too, as capitals are often written: `NET A PAYER`, `ECHEANCE`."""
     return _CLASS_OR_ACCENT.sub(lambda match: _ACCENTS.get(match[0], match[0]), pattern)
 
 
 def match_any(*patterns: str) -> re.Pattern[str]:
-    return re.compile("|".join(f"(?:{allow_plain_letters(pattern)})" for pattern in patterns), re.IGNORECASE)
+    return re.compile("|".join(f"(?:{_allow_plain_letters(pattern)})" for pattern in patterns), re.IGNORECASE)
 
 
 _NO = (
@@ -37,7 +37,7 @@ DOCUMENT = (
     r"|factura(?:\s+(?:rectificativa|simplificada|ordinaria|completa|final|de\s+(?:anticipo|abono)))?|nota\s+de\s+crédito"
     r"|fattura(?:\s+(?:d['’]acconto|di\s+(?:acconto|vendita)|a\s+saldo|elettronica|immediata|differita|accompagnatoria))?"
     r"|nota\s+di\s+credito|(?<!avviso\sdi\s)parcella|honorarnote|note\s+d['’]honoraires|nota\s+de\s+honor[aá]rios|fatura(?:[\s/-]{1,3}(?:recibo|simplificada|de\s+adiantamento))?"
-    r"|faktura(?:\s+(?:vat|zaliczkowa|końcowa|korygująca|uproszczona)){1,2}|faktury"
+    r"|faktura(?:\s+(?:vat|zaliczkowa|końcowa|korygująca|uproszczona|podstawowa)){1,2}|faktury"
     r"|(?:zálohová|konečná|opravná)\s+faktura|bolletta"
     r"|faktura\s*[–—-]\s*daňový\s+doklad|(?:opravný\s+)?daňový\s+doklad|dobropisu?"
     r"|kreditnota|\w{0,12}(?<!proforma)faktura)"
@@ -209,7 +209,8 @@ TOTAL_GROSS = match_any(
     r"\btotal\b.{0,40}\b(?:incl(?:uding|usive|\.)?|inc\.?|with)\b.{0,12}\b(?:vat|tax|gst)\b",
     r"\bzu\s+zahlende[rn]?\s+(?:betrag|summe)\b",
     r"\bgutschrifts?-?\s?(?:betrag|summe)\b",
-    r"\b(?:gesamt|rechnungs|end|brutto|zahl)-?\s?(?:betrag|summe)\b(?!\s+(?:der|ohne|netto))",
+    r"\b(?:gesamt|rechnungs|end|brutto|zahl)-?\s?(?:betrag|beitrag|summe|prämie)\b(?!\s+(?:der|ohne|netto))",
+    r"\bgesamtreisepreis\b|\breisepreis\s+(?:ins)?gesamt\b",
     r"\b(?:rechnungs|end|schluss)-?\s?total\b",
     r"\b(?:summe|gesamt|total)\s*(?:(?:EUR|CHF|DKK|SEK|NOK|€|kr\.?)\s*)?\(?(?:inkl|incl|brutto)",
     r"\bgesamtleistung\s+brutto\b",
@@ -223,17 +224,17 @@ TOTAL_GROSS = match_any(
     r"\btotaal\s+(?:incl|te\s+betalen|te\s+voldoen)|\bte\s+(?:betalen|voldoen)(?:\s+bedrag)?\b",
     r"\btotal\s+(?:do\s+)?documento\b",
     r"\btotal\s+(?:a\s+(?:pagar|abonar|devolver)|factura|con\s+iva|da\s+fatura|com\s+iva|geral)\b",
-    r"\bimporte\s+(?:total|a\s+pagar)\b|\bvalor\s+total\b|\btotal\s+importe\b|\bimporte\s+(?:de\s+la\s+)?factura\b",
+    r"\btotal\s+recibo\b|\bimporte\s+(?:total|a\s+pagar)\b|\bvalor\s+total\b|\btotal\s+importe\b|\bimporte\s+(?:de\s+la\s+)?factura\b",
     r"\bimportância\s+(?:recebida|a\s+(?:receber|pagar))\b|\bvalor\s+a\s+(?:pagar|receber)\b",
     # Given back.
     r"\b(?:zu\s+ihren\s+gunsten|à\s+rembourser|da\s+rimborsare|a\s+devolver|te\s+ontvangen|do\s+zwrotu|k\s+vrácení)\b",
     r"\batt\s+(?:erhålla|återfå)\b|\b(?:at|til)\s+(?:modtage|gode)\b|\b(?:total|amount)\s+(?:credited|refunded|to\s+be\s+refunded)\b",
-    r"\btotale\s+(?:fattura|documento|da\s+pagare|a\s+pagare|ivato|complessivo)\b|\b(?:netto|importo)\s+(?:a|da)\s+pagare\b",
+    r"\btot(?:ale|\.)\s+(?:fattura|documento|da\s+pagare|a\s+pagare|ivato|complessivo)\b|\b(?:netto|importo)\s+(?:a|da)\s+pagare\b",
     r"\b(?:celkem\s+)?k\s+úhradě\b|\bcelkem\s+(?:s|včetně)\s+dph\b|\bcelková\s+částka\b",
     r"\b(?:beløb\s+)?[i1l|]\s+alt\b|\b(?:total\s+)?at\s+betale\b|\btil\s+betaling\b|\btotal\s+inkl\b|\bfakturabeløb\b",
     r"\b(?:sum|beløp)\s+(?:inkl?\.?\s*mva|til\s+gode)\b|\bå\s+betale\b",
     r"\b(?:summa\s+|belopp\s+)?att\s+betala\b|\b(?:summa|totalt)\s+inkl\b|\btotalbelopp\b",
-    r"\b(?:nale[żz]no[śs][ćc]|razem|suma)\s+(?:og[óo][łl]em|brutto)\b|\bdo\s+zap[łl]aty\b|\bwarto[śs][ćc]\s+brutto\b",
+    r"\b(?:nale[żz]no[śs](?:[ćc]|ci)|razem|suma)\s+(?:og[óo][łl]em|brutto)\b|\bdo\s+zap[łl]aty\b|\bwarto[śs][ćc]\s+brutto\b",
 )
 # Alone, or before its amount: `Total: GBP 300.00`.
 TOTAL_GROSS_MAYBE = re.compile(
@@ -260,7 +261,7 @@ TOTAL_NET = match_any(
     r"\bnet\s*(?:total|amount|value)\b|\btotal\s+net\b",
     r"\btotal\b.{0,12}\b(?:excl(?:uding|\.)?|ex\.?|before|without|w/o)\b.{0,8}\b(?:vat|tax|gst)\b",
     r"\b(?:taxable|tax\s+base|tax\s+basis)\b",
-    r"\bnetto-?\s?(?:betrag|summe|wert)?\b(?!\s+a\s+pagare)|\b(?:summe|gesamt)\s+netto\b|\bzwischen(?:summe|total)\b|\bwarenwert\b",
+    r"\bnetto-?\s?(?:betrag|beitrag|summe|wert|prämie)?\b(?!\s+a\s+pagare)|\b(?:summe|gesamt)\s+netto\b|\bzwischen(?:summe|total)\b|\bwarenwert\b",
     r"\b(?:rechnungs|gesamt)-?(?:summe|betrag)\s+(?:ohne|netto)\b|\bgesamt(?:leistung|honorar)\s+netto\b",
     r"\b(?:total|summe|gesamt\w{0,8}|zwischen(?:summe|total)|betrag)\b.{0,8}\b(?:exkl|excl|ohne|netto)\b\.?\s*(?:mwst|ust|umsatzsteuer|mehrwertsteuer)",
     r"\b(?:total|montant)\s+hors\s+(?:tva|taxes)\b",
@@ -340,7 +341,7 @@ SELLER = match_any(
     r"^\W*(?:vendeur|fournisseur|émetteur|prestataire)\b",
     r"^\W*(?:leverancier|verkoper|afzender)\b",
     r"\b(?:transmitente\s+dos\s+bens\s+ou\s+)?prestador\s+d[eo]s?\s+serviços?\b",
-    r"^\W*(?:vendedor|emisor|proveedor|fornitore|cedente|fornecedor|emitente|dodavatel|prodávající|sælger|leverandør|säljare|leverantör)\b",
+    r"^\W*(?:vendedor|emisor|proveedor|fornitore|cedente(?:\s?/\s?prestatore)?(?:\s?\(fornitore\))?|fornecedor|emitente|dodavatel|prodávající|sælger|leverandør|säljare|leverantör)\b",
 )
 BUYER = match_any(
     r"\bbill(?:ed|ing)?\s+(?:to|address)\b",
@@ -370,15 +371,15 @@ BUYER = match_any(
 COMPANY = re.compile(
     r"(?:\b(?:GmbH(?:\s*&\s*Co\.?\s*KG(?:aA)?)?|mbH|AG|KG|OHG|GbR|UG(?:\s*\(haftungsbeschränkt\))?|e\.\s?K\.|B\.?V\.?|N\.V\.?|V\.?O\.?F\.?"
     r"|Ltd\.?|Limited|LLC|L\.L\.C\.|LLP|Inc\.?|Corp\.?|Corporation|PLC|Pty|SARL|S\.A\.R\.L\.?|SASU?|EURL|S\.A\.S?\.?|SA|SE"
-    r"|S\.p\.A\.|S\.r\.l\.|SRL|A/S|ApS|AB|Oy|s\.r\.o\.|S\.L\.U?\.?|S\.r\.l|Lda\.?|Ltda\.?|a\.\s?s\."
-    r"|gGmbH|Ges\.?m\.?b\.?H\.?|e\.\s?U\.|LTD\.?|LIMITED|DAC|CLG|SLU?|S\.R\.L\.?|S\.P\.A\.?|SpA|S\.n\.c\.?|SNC|SCOP|SELARL|S[àa]rl|Sagl|BVBA|LDA\.?|LTDA\.?|I/S|K/S)|\b(?i:sp\.\s*z\s*o\.\s*o)\.?|\b[Ss]p\.\s*[jk]\.)(?=$|[\s,;)|●•·-])",
+    r"|S\.p\.A\.|S\.r\.l\.|SRL|A/S|ApS|IVS|AB|Oy|(?:spol\.\s?)?s\.?\s?r\.\s?o\.|S\.L\.P\.?|S\.L\.U?\.?|S\.r\.l|Lda\.?|Ltda\.?|a\.\s?s\."
+    r"|gGmbH|Ges\.?m\.?b\.?H\.?|e\.\s?U\.|LTD\.?|LIMITED|DAC|CLG|SLU?|S\.R\.L\.?|S\.P\.A\.?|SpA|S\.n\.c\.?|SNC|SCOP|SELARL|S[àa]rl|Sagl|BVBA|LDA\.?|LTDA\.?|I/S|K/S)|\b(?i:sp\.\s*z\s*o\.\s*o)\.?|\b(?i:spółka\s(?:akcyjna|jawna|komandytowa|cywilna|z\sograniczoną\sodpowiedzialnością))|\b[Ss]p\.\s*[jk]\.)(?=$|[\s,;)|●•·-])",
 )
 
 # Heads of the columns of an invoice's table; two languages or two words may share one.
 DESCRIPTION = match_any(
     r"(?:^|/)\W{0,8}(?:description|item|product|service|activity|article|details)\b",
     r"(?:^|/)\W{0,8}(?:artikel|bezeichnung|beschreibung|produkt|leistung|position|text)",
-    r"(?:^|/)\W{0,8}(?:designação|désignation|libellé|prestation)",
+    r"(?:^|/)\W{0,8}(?:designação|désignation|libellé|prestation|produit)",
     r"(?:^|/)\W{0,8}(?:omschrijving)",
     r"(?:^|/)\W{0,8}(?:nazwa|opis|towar|usługa)",
     r"(?:^|/)\W{0,8}(?:descripci|concepto|artículo|descrizione|articolo|descrição|artigo|popis|název|beskriv|vare\b|tekst|benämning)",

@@ -7,6 +7,7 @@ from hashlib import sha256
 
 from ingestion.domain.layout_template import MAX_FEATURES, MAX_LABEL_CHARACTERS
 from ingestion.domain.transcript import TextCell, TextLine, Transcript
+from ingestion.extract.page_blocks import overlap_across
 
 # Of a page more is no layout; rules take time by the length of what they read.
 _MAX_HEAD_LINES, _MAX_FOOT_LINES = 240, 80
@@ -68,13 +69,9 @@ def _index_cell(line: TextLine, row: int, column: int, over: Sequence[Sequence[P
 
 def _list_labels_over(cell: TextCell, over: Sequence[Sequence[PageCell]]) -> tuple[str, ...]:
     for row in reversed(over):
-        if labels := [other.label for other in row if _overlap(other.cell, cell)]:
+        if labels := [other.label for other in row if overlap_across(other.cell, cell)]:
             return tuple(labels)
     return ()
-
-
-def _overlap(one: TextCell, other: TextCell) -> bool:
-    return min(one.right, other.right) - max(one.left, other.left) > 0
 
 
 def _list_tokens(text: str) -> Iterator[Token]:

@@ -19,6 +19,7 @@ from ingestion.extract.amounts.invoice_currency import find_currency
 from ingestion.extract.amounts.invoice_lines import find_invoice_lines
 from ingestion.extract.amounts.payment_evidence import IssueDay
 from ingestion.extract.amounts.totals import InvoiceTotals, find_totals
+from ingestion.extract.amounts.whole_amounts import write_out_cents
 from ingestion.extract.days.due_dates import find_due_date
 from ingestion.extract.days.invoice_dates import determine_day_first, find_issue_date, has_undecided_issue_date
 from ingestion.extract.invoice_number import find_invoice_number
@@ -225,5 +226,5 @@ def _find_beginning(lines: Sequence[TextLine]) -> int:
 
 
 def _add_lines(invoice: Invoice, page: Sequence[TextLine], totals: InvoiceTotals) -> Invoice:
-    lines, line_amounts = find_invoice_lines(page, totals)
+    lines, line_amounts = find_invoice_lines(write_out_cents(page, invoice.currency), totals)
     return replace(invoice, lines=lines, line_amounts=line_amounts) if lines else invoice

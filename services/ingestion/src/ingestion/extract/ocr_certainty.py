@@ -71,8 +71,8 @@ def _list_checks(invoice: Invoice) -> Iterator[tuple[str, Callable[[str], bool],
 
 
 def _build_text_check(text: str) -> Callable[[str], bool]:
-    wanted = _strip(text)
-    return lambda written: bool(wanted) and wanted in _strip(written)
+    wanted = values.fold_number(text)
+    return lambda written: bool(wanted) and wanted in values.fold_number(written)
 
 
 def _build_date_check(day: date) -> Callable[[str], bool]:
@@ -137,7 +137,3 @@ def _is_confirmed(total: Decimal, invoice: Invoice, transcript: Transcript) -> b
 
 def _is_written_in(line: TextLine, is_written: Callable[[str], bool]) -> bool:
     return any(is_written(cell.text) and _measure_words([cell], is_written) >= _CERTAIN for cell in line.cells)
-
-
-def _strip(text: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", text.lower())

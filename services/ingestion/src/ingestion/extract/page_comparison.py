@@ -6,7 +6,6 @@ Whoever sends an invoice writes both; who wants another account to be paid write
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import date
 from decimal import Decimal
 from typing import Any
 
@@ -42,13 +41,13 @@ def _prints_what_is_paid(invoice: Invoice, transcript: Transcript) -> bool:
     """Whether the letters say for which invoice how much is paid, and to whom: beside a picture of a whole invoice a
     line with its number alone says nothing of what the picture shows."""
     text = transcript.text
-    number = _strip_punctuation(invoice.invoice_number or "")
+    number = values.fold_number(invoice.invoice_number or "")
     amounts = {
         amount for line in limit_lines(transcript) for cell in line.cells for amount in values.find_amounts(cell.text)
     }
     return (
         bool(number)
-        and number in _strip_punctuation(text)
+        and number in values.fold_number(text)
         and invoice.total_gross in amounts
         and (invoice.iban is None or names_account(invoice.iban, transcript))
     )
@@ -98,9 +97,9 @@ def _list_missing_values(
 ) -> Iterator[str]:
     """Fields whose value stands nowhere on the pages, where others of its kind do."""
     text = transcript.text
-    if invoice.invoice_number and _strip_punctuation(invoice.invoice_number) not in _strip_punctuation(text):
+    if invoice.invoice_number and values.fold_number(invoice.invoice_number) not in values.fold_number(text):
         yield "invoice_number"
-    dates = _read_dates(text)
+    dates = values.list_possible_dates(text)
     for name, day in (("issue_date", invoice.issue_date), ("due_date", invoice.due_date)):
         if day is not None and dates and day not in dates:
             yield name
@@ -121,7 +120,7 @@ def _list_missing_values(
 def _list_other_values(invoice: Invoice, printed: Invoice) -> Iterator[str]:
     """Fields that the page names, and names otherwise."""
     number, printed_number = (
-        _strip_punctuation(text or "") for text in (invoice.invoice_number, printed.invoice_number)
+        values.fold_number(text or "") for text in (invoice.invoice_number, printed.invoice_number)
     )
     # `1` and `2026` stand in many numbers. Without its prefix it may be the same one.
     if number and printed_number and not _may_be_same_number(number, printed_number):
@@ -196,17 +195,3 @@ def names_account(iban: str, transcript: Transcript) -> bool:
         return False
     text = "\n".join(line.text for line in list_read_lines(limit_lines(transcript), transcript.lines))
     return iban.upper() in re.sub(r"[\s\u00a0]", "", text).upper()
-
-
-def _read_dates(text: str) -> set[date]:
-    """Every reading of every date: which of two orders is meant does not matter here."""
-    return {
-        found
-        for written in values.find_dates(text)
-        for day_first in (True, False)
-        if (found := written.resolve_date(day_first=day_first)) is not None
-    }
-
-
-def _strip_punctuation(text: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", text.lower())

@@ -2,7 +2,6 @@
 
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import date
 from decimal import Decimal
 from typing import Any, BinaryIO
 
@@ -47,7 +46,7 @@ def find_unprinted(invoice: Invoice, page: Sequence[TextLine]) -> Iterator[str]:
     if invoice.invoice_number and split_tokens(invoice.invoice_number) not in split_tokens(text):
         yield "invoice_number"
     yield from (name for name in ("vat_id", "iban") if _is_code_unprinted(name, getattr(invoice, name), letters, page))
-    dates = read_dates(text)
+    dates = values.list_possible_dates(text)
     yield from (name for name in ("issue_date", "due_date") if (day := getattr(invoice, name)) and day not in dates)
     amounts = _read_amounts(page)
     for name in _AMOUNTS:
@@ -94,16 +93,6 @@ def split_tokens(text: str) -> str:
 
 def _strip_punctuation(text: str) -> str:
     return split_words(text).replace(" ", "")
-
-
-def read_dates(text: str) -> set[date]:
-    """Every reading of every date: which of two orders is meant, the model had to tell."""
-    return {
-        found
-        for written in values.find_dates(text)
-        for day_first in (True, False)
-        if (found := written.resolve_date(day_first=day_first)) is not None
-    }
 
 
 def _read_amounts(page: Sequence[TextLine]) -> set[Decimal]:

@@ -4,10 +4,15 @@ import re
 
 from ingestion.extract.labels import match_any
 
-_TAX_WORD = (
-    r"(?:v\.?a\.?t\.?|sales\s+tax|tax(?:es)?|gst|mwst|ust|umsatzsteuer|mehrwertsteuer|tva|t\.v\.a\.?|btw|podatek"
-    r"|i\.?v\.?a\.?|dph|moms|mva|merverdiavgift|versicherungs?steuer|insurance\s+premium\s+tax|assurantiebelasting)"
+_INSURANCE_TAX = (
+    r"(?:versicherungs?steuer|insurance\s+premium\s+tax|ipt|assurantiebelasting|taxes?\s+(?:sur\s+les\s+conventions\s+)?d['’]assurances?"
+    r"|impuesto\s+(?:sobre\s+)?(?:las\s+)?primas(?:\s+de\s+seguros?)?|imposte?\s+(?:di\s+|sulle\s+)?assicurazion[ei]|skadesforsikringsafgift|premieskatt)"
 )
+_TAX_WORD = (
+    r"(?:v\.?a\.?t\.?|sales\s+tax|tax(?:es)?|gst|mwst|ust|umsatzsteuer|mehrwertsteuer|tva|t\.v\.a\.?|btw|podat(?:ek|ku)"
+    rf"|i\.?v\.?a\.?|dph|moms|mva|merverdiavgift|imposto\s+d[eo]\s+selo|{_INSURANCE_TAX})"
+)
+INSURANCE_TAX = re.compile(rf"\b{_INSURANCE_TAX}\b", re.IGNORECASE)
 _CONTAINED = (
     r"(?:of\s+which|davon|darin(?:\s+enthalten)?|enthaltene|dont|di\s+cui|de\s+los\s+cuales|waarvan"
     r"|w\s+tym|z\s+toho|varav|därav|heraf|includ(?:es|ing)|beinhaltet|enthält|inclu[iy]e|inclut|comprende|heri)"
@@ -15,12 +20,12 @@ _CONTAINED = (
 TAX_WORD = re.compile(rf"\b{_TAX_WORD}\b", re.IGNORECASE)
 TAX_CONTAINED = re.compile(rf"^\W*{_CONTAINED}\s*(?:\d+(?:[.,]\d+)?\s?%\s*)?{_TAX_WORD}\b", re.IGNORECASE)
 TOTAL_TAX = match_any(
-    rf"\b(?:totale?|kwota|razem|totaal|montant|gesamt|summe|cuota|importe|celkem|valor)\s+(?:de\s+la\s+)?{_TAX_WORD}\b",
+    rf"\b(?:totale?|tot\.|kwota|razem|totaal|montant|gesamt|summe|cuota|importe|celkem|valor)\s+(?:de\s+la\s+)?{_TAX_WORD}\b",
     rf"\b{_TAX_WORD}[\s.-]*(?:total|amount|betrag|bedrag|gesamt)\b",
     r"\btotale?\s+impost[ao]\b",
-    r"^\W*(?:steuerbetrag(?:\s+in)?|impost[ao])\W*$",
+    r"^\W*(?:steuerbetrag(?:\s+in)?|impost[ao]|taxes?)\W*$",
     rf"^\W*(?:\+|zzgl\.?|zuzügl\.?|plus|incl\.?|inkl\.?|{_CONTAINED})?\s*(?:\d+(?:[.,]\d+)?\s?%\s*)?{_TAX_WORD}\b",
-    r"^\W*rec(?:argo)?\.?\s+(?:de\s+)?equiv",
+    r"^\W*(?:(?:cuota|importe)\s+)?(?:rec(?:argo)?\.?\s+(?:de\s+)?equiv|r\.?\s?e\.?(?=\W*$))|^\W*(?:cuota|importe)\s+rec(?:argo)?\b",
 )
 NOT_A_TAX_AMOUNT = match_any(
     rf"\b{_TAX_WORD}[\s.-]*(?:id|nr|no|reg|number|nummer|base|basis|intra|ident|code|exempt|%)",

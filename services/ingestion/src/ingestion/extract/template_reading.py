@@ -70,7 +70,7 @@ def read_by_templates(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
     page, general = index_page(transcript), Invoice.from_json(asked["fields"])
     for number, written in enumerate(asked["templates"]):
         template = LayoutTemplate.from_json(written)
-        if fits_page(template, page) and not _is_of_another(template, general):
+        if _fits_page(template, page) and not _is_of_another(template, general):
             invoice, used, disputed = merge_reading(general, read_template(template, page), template.overrides)
             return {
                 "number": number,
@@ -100,7 +100,7 @@ def build_template(
             field: rules for field, rules in _unify_date_order(_learn_fields(page, invoice, former)).items() if rules
         },
     )
-    if not template.rules or not is_same_layout(features, features) or not fits_page(template, page):
+    if not template.rules or not is_same_layout(features, features) or not _fits_page(template, page):
         return None
     if former is None:
         return template
@@ -141,7 +141,7 @@ def _unify_date_order(learned: dict[str, tuple[PlaceRule, ...]]) -> dict[str, tu
     return {**learned, **settled}
 
 
-def fits_page(template: LayoutTemplate, page: Page) -> bool:
+def _fits_page(template: LayoutTemplate, page: Page) -> bool:
     """Whether the page says that it is of the template's supplier: a layout alone is a program's, which many use."""
     if template.vat_id is not None:
         return _is_printed(template.vat_id, page)

@@ -89,7 +89,7 @@ def _list_value_starts(cell: PageCell) -> Iterator[tuple[int, int]]:
 
 def _list_forms(field: str, value: Value, text: str) -> Iterator[PlaceRule]:
     if field in TEXT_FIELDS and isinstance(value, str):
-        yield PlaceRule("place", shape=describe_shape(value))
+        yield PlaceRule("place", shape=_describe_shape(value))
     elif field in DATE_FIELDS:
         # The order of day and month is learned where this date tells it.
         written = values.find_dates(text)[:1]
@@ -180,7 +180,7 @@ def _parse_date(text: str, day_first: bool | None) -> date | None:
     return written[0].resolve_date(day_first=day_first) if written else None
 
 
-def describe_shape(number: str) -> str:
+def _describe_shape(number: str) -> str:
     """What a supplier's numbers have in common: letters and signs as they are, each row of digits as one."""
     return re.sub(r"\d+", "9", number)
 
@@ -190,4 +190,4 @@ def _parse_number(text: str, shape: str | None) -> str | None:
     if shape is None:
         return None
     number = " ".join(text.split()[: shape.count(" ") + 1]).rstrip(".,;:")
-    return number if describe_shape(number) == shape and any(letter.isdigit() for letter in number) else None
+    return number if _describe_shape(number) == shape and any(letter.isdigit() for letter in number) else None

@@ -10,12 +10,12 @@ import orjson
 
 from ingestion.domain.trade import Trade
 from ingestion.domain.transcript import Transcript
+from ingestion.extract import values
 from ingestion.extract.layout_rules import limit_lines
-from ingestion.extract.page_evidence import read_currencies, read_dates, split_tokens, split_words
+from ingestion.extract.page_evidence import read_currencies, split_tokens, split_words
 from mailroom_common.parser import JSON
 
 _NUMBERS = ("quantity", "price", "gross_amount", "fees", "taxes", "settled_amount")
-_DATES = ("trade_date", "settlement_date")
 _CODES = ("isin", "wkn", "ticker", "reference", "account")
 _NUMBER = re.compile(r"(?<![\w.,])\d+(?:[.,'’]\d+)*(?!\w)")
 # A blank parts thousands, or two numbers that stand beside each other: both are read.
@@ -27,7 +27,7 @@ def check_trades(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
     asked = orjson.loads(file.read())
     page = limit_lines(Transcript.from_json(asked["transcript"]))
     text = "\n".join(line.text for line in page)
-    tokens, words, dates = split_tokens(text), split_words(text), read_dates(text)
+    tokens, words, dates = split_tokens(text), split_words(text), values.list_possible_dates(text)
     numbers, currencies = set(_read_numbers(text)), read_currencies(page)
     unprinted = []
     for trade in map(Trade.from_json, asked["trades"]):

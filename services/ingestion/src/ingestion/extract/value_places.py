@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from ingestion.domain.transcript import TextCell, TextLine
 from ingestion.extract import values
+from ingestion.extract.page_blocks import overlap_across
 
 T = TypeVar("T")
 
@@ -72,7 +73,7 @@ def list_texts_below(page: Sequence[TextLine], index: int, cell: TextCell) -> It
         if is_head and len(line.cells) == len(heads.cells):
             yield line.cells[heads.cells.index(cell)].text
             return
-        under = [other for other in line.cells if _is_under(other, cell)]
+        under = [other for other in line.cells if overlap_across(other, cell)]
         if under:
             yield under[0].text
             return
@@ -85,13 +86,9 @@ def is_row_of_heads(line: TextLine) -> bool:
     return len(line.cells) > 1 and _are_labels(line)
 
 
-def _is_under(other: TextCell, cell: TextCell) -> bool:
-    return min(other.right, cell.right) - max(other.left, cell.left) > 0
-
-
 def _has_values_of_others(line: TextLine, heads: TextLine) -> bool:
     """Whether a row has what belongs to some of the heads: then the others have nothing."""
-    return all(_is_value(cell.text) and any(_is_under(cell, head) for head in heads.cells) for cell in line.cells)
+    return all(_is_value(cell.text) and any(overlap_across(cell, head) for head in heads.cells) for cell in line.cells)
 
 
 def _may_have_values_above(page: Sequence[TextLine], index: int) -> bool:

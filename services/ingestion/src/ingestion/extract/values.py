@@ -126,8 +126,8 @@ class WrittenDate:
     def resolve_date(self, *, day_first: bool | None) -> date | None:
         """The date, None if there is no such day, or none of the two orders can be told from the other."""
         readings = {
-            True: _build_date(self.year, self.second, self.first),
-            False: None if self.is_settled else _build_date(self.year, self.first, self.second),
+            True: build_date(self.year, self.second, self.first),
+            False: None if self.is_settled else build_date(self.year, self.first, self.second),
         }
         possible = {found for found in (*readings.values(), self.year_first) if found is not None}
         if len(possible) == 1:
@@ -148,6 +148,16 @@ class WrittenDate:
 
 def find_dates(text: str) -> list[WrittenDate]:
     return [written for _, written in match_dates(text)]
+
+
+def list_possible_dates(text: str) -> set[date]:
+    """Every reading of every date, where it does not matter which order of day and month is meant."""
+    return {
+        found
+        for written in find_dates(text)
+        for day_first in (True, False)
+        if (found := written.resolve_date(day_first=day_first)) is not None
+    }
 
 
 def match_dates(text: str) -> list[tuple[re.Match[str], WrittenDate]]:
@@ -179,10 +189,11 @@ _FIRST_SHORT_YEAR, _LAST_SHORT_YEAR = 2010, 2039  # papers of other years are wr
 
 
 def _build_year_first(year: int, month: int, day: int) -> date | None:
-    return _build_date(2000 + year, month, day) if _FIRST_SHORT_YEAR <= 2000 + year <= _LAST_SHORT_YEAR else None
+    return build_date(2000 + year, month, day) if _FIRST_SHORT_YEAR <= 2000 + year <= _LAST_SHORT_YEAR else None
 
 
-def _build_date(year: int, month: int, day: int) -> date | None:
+def build_date(year: int, month: int, day: int) -> date | None:
+    """None where the calendar has no such day."""
     try:
         return date(year, month, day)
     except ValueError:
@@ -329,6 +340,11 @@ def _blank_accounts(text: str) -> str:
 # Looked for at each word: the `VA` of `VAT IE3279263S`, the `ID` of `ID DE123456789` are no countries.
 _VAT_ID = re.compile(r"\b(?=([A-Z]{2})[ ]?([0-9A-Z](?:[ .-]?[0-9A-Z]){6,12})\b)")
 _MAX_VAT_IDS = 12  # in one text, numbers of other kinds included
+
+
+def fold_number(text: str) -> str:
+    """As numbers of invoices, accounts and orders are compared: without punctuation, blanks and case."""
+    return re.sub(r"[^a-z0-9]", "", text.lower())
 
 
 def find_vat_ids(text: str) -> list[str]:

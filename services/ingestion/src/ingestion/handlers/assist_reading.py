@@ -13,7 +13,7 @@ from ingestion.domain.model_question import ModelQuestion, build_question
 from ingestion.domain.model_reading import combine_outcome
 from ingestion.domain.model_trade_question import build_trade_question
 from ingestion.domain.model_trades import combine_trades, parse_trades
-from ingestion.domain.model_use import ModelTask, ModelUses, is_model_asked
+from ingestion.domain.model_use import ModelTask, ModelUses, is_model_asked, lack_model
 from ingestion.domain.transcript import PDF, Transcript
 from ingestion.ports.blobs import FetchedFile
 from ingestion.ports.language_model import LanguageModel, ModelBudget, PageChecker
@@ -91,8 +91,11 @@ class ReadingAssistant:
     async def assist_outcome(
         self, document: DocumentIdentity, file: FetchedFile, outcome: DocumentOutcome, transcript: Transcript
     ) -> DocumentOutcome:
-        """The outcome with what the model adds; the same outcome where it is not asked, or gives no usable answer."""
+        """The outcome with what the model adds; the same outcome where it is not asked, or gives no usable answer. It
+        notes that the model is missing then, unless the document has no question for it."""
         tasks = self._uses.find_tasks(document.tenant_id, document.profile)
+        if not tasks:
+            return lack_model(outcome, transcript)
         if not is_model_asked(tasks, outcome, transcript):
             return outcome
         with_fields = bool(tasks & {ModelTask.EXTRACT, ModelTask.UNSURE}) or outcome.extraction is None
@@ -104,7 +107,7 @@ class ReadingAssistant:
             LLM_CALLS.labels(self._model.api, error.failure.value).inc()
             # The document ends as the local reader left it. The reason is the model's or its provider's, or a limit.
             log.warning("model_answer_unusable", document_id=document.document_id, reason=error.failure.value)
-            return outcome
+            return lack_model(outcome, transcript)
         LLM_CALLS.labels(self._model.api, "answered").inc()
         return assisted
 

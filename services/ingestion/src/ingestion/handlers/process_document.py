@@ -12,6 +12,7 @@ from ingestion.domain import routing
 from ingestion.domain.document import AttemptPolicy, DocumentLease, DocumentOutcome
 from ingestion.domain.extraction_router import ExtractionRouter
 from ingestion.domain.lanes import Lane
+from ingestion.domain.model_use import lack_model
 from ingestion.domain.ocr_turns import OCRBusy
 from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.trade import Trade
@@ -204,11 +205,19 @@ class DocumentProcessor:
         # What a picture shows with doubt, a model that is given those very words cannot confirm. What its sender has
         # locked is shown to nobody else.
         is_for_us_alone = lease.password is not None or reading.outcome.reason is ReviewReason.OCR_UNCERTAIN
-        if self._assistant is None or is_for_us_alone:
+        if is_for_us_alone:
             return reading.outcome
+        if self._assistant is None:
+            return lack_model(reading.outcome, reading.transcript)
         # The parser process was given back: a model's answer takes longer than many documents.
         assisted = await self._assistant.assist_outcome(lease, file, reading.outcome, reading.transcript)
-        assisted = replace(assisted, boxes=reading.outcome.boxes, pages_not_read=reading.outcome.pages_not_read)
+        missing = replace(reading.outcome.missing_readers, model=assisted.missing_readers.model)
+        assisted = replace(
+            assisted,
+            boxes=reading.outcome.boxes,
+            pages_not_read=reading.outcome.pages_not_read,
+            missing_readers=missing,
+        )
         return self._router.require_confidence(assisted, lease.doc_source_id)
 
     def _bind_templates(self, lease: DocumentLease) -> TenantTemplates | None:

@@ -5,7 +5,8 @@ from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import replace
 from pathlib import Path
 
-from ingestion.domain.ocr import is_scan, needs_ocr
+from ingestion.domain.missing_readers import MissingReaders
+from ingestion.domain.ocr import is_scan, needs_ocr, wants_pictures
 from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.transcript import Transcript
 from ingestion.handlers.read_document import DocumentReading, ReadingPurpose, read_document, read_transcript
@@ -37,8 +38,19 @@ async def read_document_with_pictures(
     """
     reading = await _read_text_and_pictures(open_readers, pictures, file, purpose or ReadingPurpose(), password)
     transcript = reading.transcript
-    left = tuple(sorted({*transcript.pictured_pages, *transcript.cut_pages, *transcript.looked_over}))
-    return replace(reading, outcome=replace(reading.outcome, pages_not_read=left))
+    pictures_left = tuple(sorted({*transcript.pictured_pages, *transcript.cut_pages}))
+    left = tuple(sorted({*pictures_left, *transcript.looked_over}))
+    missing = _find_missing(reading, pictures_left)
+    return replace(reading, outcome=replace(reading.outcome, pages_not_read=left, missing_readers=missing))
+
+
+def _find_missing(reading: DocumentReading, left: tuple[int, ...]) -> MissingReaders:
+    """What is whole, or is for a person whatever its pictures show, lacks nothing."""
+    transcript = reading.transcript
+    is_cut = bool(transcript.cut_pages) and wants_pictures(reading.outcome)
+    if not is_cut and not needs_ocr(reading.outcome, transcript):
+        return MissingReaders()
+    return MissingReaders(pictures=left, has_text=bool(transcript.lines))
 
 
 async def _read_text_and_pictures(

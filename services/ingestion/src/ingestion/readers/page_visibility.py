@@ -24,10 +24,7 @@ import numpy as np
 import pypdfium2
 import pypdfium2.raw as pdfium
 
-from ingestion.readers.letter_room import find_crowded
-
-Box = tuple[float, float, float, float]
-"""Left, bottom, right and top."""
+from ingestion.readers.letter_room import Box, find_crowded
 
 _Pixels = Any  # numpy's arrays
 

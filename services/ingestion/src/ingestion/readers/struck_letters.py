@@ -4,8 +4,6 @@ Most pages have no line at the height of a letter's middle. Where one has, the p
 line may lie behind a box, or be as white as the paper.
 """
 
-import ctypes
-import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,18 +12,11 @@ from typing import Any
 
 import numpy as np
 import pypdfium2
-import pypdfium2.raw as pdfium
 
-from ingestion.readers.page_visibility import Box, PlacedLetter, draw_without_text, place_on_picture
+from ingestion.readers.letter_room import Box
+from ingestion.readers.page_strokes import SHORTEST_STROKE, Stroke, list_strokes
+from ingestion.readers.page_visibility import PlacedLetter, draw_without_text, place_on_picture
 
-_MAX_OBJECTS = 5000
-_MAX_DEPTH = 4
-_MAX_STROKES = 1000
-_MAX_POINTS = 200  # of one path: a drawing has more, what strikes something out a few
-_MAX_POINTS_OF_PAGE = 2000
-_POINTS_OF_BOX = 6  # from here on a path may be several
-
-_SHORTEST, _THICKEST = 4.0, 5.0  # points
 _FLAT = 4  # times as wide as high: a line through a word, and none across the page
 _LEVEL = 1.0  # points from one end to the other
 # Of the height of a letter's ink: an underline is below, the border of a table above or below.
@@ -50,20 +41,6 @@ _SAMPLES = 200  # points of such a line
 _BESIDE = 6  # pixels
 
 _Numbers = Any  # numpy's arrays
-_Point = tuple[float, float]
-_Matrix = tuple[float, float, float, float, float, float]
-
-
-@dataclass(frozen=True, slots=True)
-class _Stroke:
-    """A straight line, in the page's coordinates."""
-
-    start: _Point
-    end: _Point
-    thickness: float
-
-    def swap(self) -> "_Stroke":
-        return _Stroke(self.start[::-1], self.end[::-1], self.thickness)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +53,7 @@ class StruckText:
 
 def find_struck(page: pypdfium2.PdfPage, letters: Sequence[PlacedLetter], quarters: Sequence[int | None]) -> StruckText:
     """`quarters` are the turns that the letters are written in."""
-    strokes = _StrokeList(page).list_strokes() if letters else []
+    strokes = list_strokes(page) if letters else []
     if not strokes:
         return StruckText()
     turns = [quarter for quarter in dict.fromkeys(quarters) if quarter is not None]
@@ -98,8 +75,8 @@ def find_struck(page: pypdfium2.PdfPage, letters: Sequence[PlacedLetter], quarte
 
 
 def _list_across(
-    strokes: Sequence[_Stroke], page: pypdfium2.PdfPage, letters: Sequence[PlacedLetter]
-) -> Iterator[_Stroke]:
+    strokes: Sequence[Stroke], page: pypdfium2.PdfPage, letters: Sequence[PlacedLetter]
+) -> Iterator[Stroke]:
     """Those that go from one side of the page to the opposite one, or through what is written between."""
     width, height = page.get_size() if page.get_rotation() % 180 == 0 else page.get_size()[::-1]
     left, bottom, right, top = np.array([letter.box for letter in letters], dtype=float).T
@@ -115,7 +92,7 @@ def _list_across(
             yield stroke
 
 
-def _is_line_seen(drawn: _Numbers, page: pypdfium2.PdfPage, stroke: _Stroke) -> bool:
+def _is_line_seen(drawn: _Numbers, page: pypdfium2.PdfPage, stroke: Stroke) -> bool:
     """Whether a picture of the page has it: of a drawing that is cut off at its edges most is not shown."""
     ends = [PlacedLetter("", (x, y, x, y), 0) for x, y in (stroke.start, stroke.end)]
     # The place of a point has a margin on each side.
@@ -134,7 +111,7 @@ def _is_line_seen(drawn: _Numbers, page: pypdfium2.PdfPage, stroke: _Stroke) -> 
 
 
 def _find_crossed_words(
-    letters: Sequence[PlacedLetter], quarters: Sequence[int | None], quarter: int, strokes: Sequence[_Stroke]
+    letters: Sequence[PlacedLetter], quarters: Sequence[int | None], quarter: int, strokes: Sequence[Stroke]
 ) -> Iterator[list[int]]:
     """The letters of each word of this turn that lines go through, as far as their places say."""
     chosen = [index for index, own in enumerate(quarters) if own == quarter]
@@ -159,7 +136,7 @@ def _swap(box: Box) -> Box:
     return bottom, left, top, right
 
 
-def _find_crossed(boxes: Sequence[Box], strokes: Sequence[_Stroke]) -> _Numbers:
+def _find_crossed(boxes: Sequence[Box], strokes: Sequence[Stroke]) -> _Numbers:
     """How long the shortest line is that goes through each letter, 0 where none does."""
     left, bottom, right, top = np.array(boxes, dtype=float).T
     middle, height = (left + right) / 2, top - bottom
@@ -183,17 +160,17 @@ def _find_crossed(boxes: Sequence[Box], strokes: Sequence[_Stroke]) -> _Numbers:
     return found
 
 
-def _round_ends(stroke: _Stroke) -> tuple[int, int]:
+def _round_ends(stroke: Stroke) -> tuple[int, int]:
     first, last = sorted((stroke.start[0], stroke.end[0]))
     return round(first), round(last)
 
 
-def _list_flat(strokes: Sequence[_Stroke]) -> list[_Stroke]:
+def _list_flat(strokes: Sequence[Stroke]) -> list[Stroke]:
     sizes = ((stroke, abs(stroke.end[0] - stroke.start[0]), abs(stroke.end[1] - stroke.start[1])) for stroke in strokes)
-    return [stroke for stroke, width, height in sizes if width >= _SHORTEST and width >= _FLAT * height]
+    return [stroke for stroke, width, height in sizes if width >= SHORTEST_STROKE and width >= _FLAT * height]
 
 
-def _drop_far(strokes: Sequence[_Stroke], low: _Numbers, high: _Numbers) -> list[_Stroke]:
+def _drop_far(strokes: Sequence[Stroke], low: _Numbers, high: _Numbers) -> list[Stroke]:
     """Without those that are as high as no letter's middle: most lines of a page stand between its rows."""
     floor = float(low.min())
     steps = [((edge - floor) / _STEP).astype(int) for edge in (low, high)]
@@ -202,7 +179,7 @@ def _drop_far(strokes: Sequence[_Stroke], low: _Numbers, high: _Numbers) -> list
     np.add.at(begun, steps[1] + 1, -1)
     taken = np.cumsum(begun) > 0
 
-    def is_near(stroke: _Stroke) -> bool:
+    def is_near(stroke: Stroke) -> bool:
         step = (stroke.start[1] - floor) / _STEP
         is_level = abs(stroke.end[1] - stroke.start[1]) <= _LEVEL
         return not is_level or (0 <= step < len(taken) and bool(taken[int(step)]))
@@ -239,117 +216,3 @@ def _has_thin_line(region: _Numbers) -> bool:
         if ink.any(axis=0).mean() >= _THROUGH and ink.mean() <= _THIN:
             return True
     return False
-
-
-class _StrokeList:
-    """The straight lines that a page draws. pdfium writes its answers into the same memory for each path."""
-
-    def __init__(self, page: pypdfium2.PdfPage) -> None:
-        self._page = page
-        self._points = _MAX_POINTS_OF_PAGE
-        self._edges = tuple(ctypes.c_float() for _ in range(4))  # left, bottom, right and top
-        self._edges_out = tuple(map(ctypes.byref, self._edges))
-        self._found: list[_Stroke] = []
-
-    def list_strokes(self) -> list[_Stroke]:
-        count = min(pdfium.FPDFPage_CountObjects(self._page), _MAX_OBJECTS)
-        self._add_all((pdfium.FPDFPage_GetObject(self._page, number) for number in range(count)), None, _MAX_DEPTH)
-        return self._found
-
-    def _add_all(self, objects: Iterator[Any], within: _Matrix | None, depth: int) -> None:
-        """`within` is the matrix of the form that they are in, whose coordinates are their own."""
-        for drawn in objects:
-            if len(self._found) >= _MAX_STROKES:
-                return
-            kind = pdfium.FPDFPageObj_GetType(drawn)
-            if kind == pdfium.FPDF_PAGEOBJ_PATH:
-                self._add_path(drawn, within)
-            elif kind == pdfium.FPDF_PAGEOBJ_FORM and depth:
-                count = min(pdfium.FPDFFormObj_CountObjects(drawn), _MAX_OBJECTS)
-                inner = (pdfium.FPDFFormObj_GetObject(drawn, number) for number in range(count))
-                self._add_all(inner, _multiply(_get_matrix(drawn), within), depth - 1)
-
-    def _add_path(self, drawn: Any, within: _Matrix | None) -> None:
-        if not pdfium.FPDFPageObj_GetBounds(drawn, *self._edges_out):
-            return
-        left, bottom, right, top = (edge.value for edge in self._edges)
-        thin, long = sorted((right - left, top - bottom))
-        if long < _SHORTEST:
-            return
-        if thin <= _THICKEST and thin * _FLAT <= long:
-            x, y = (left + right) / 2, (bottom + top) / 2
-            is_level = right - left > top - bottom
-            self._add_stroke((left, y) if is_level else (x, bottom), (right, y) if is_level else (x, top), thin, within)
-            return
-        count = pdfium.FPDFPath_CountSegments(drawn)
-        if count < _POINTS_OF_BOX and not _is_stroked(drawn):
-            return  # a coloured box, whose edges are no lines
-        if 2 <= count <= min(_MAX_POINTS, self._points):
-            self._points -= count
-            self._add_segments(drawn, count, _multiply(_get_matrix(drawn), within))
-
-    def _add_segments(self, drawn: Any, count: int, matrix: _Matrix) -> None:
-        """A box around something, a cross through it, or many lines that are one path."""
-        x, y = self._edges[:2]
-        points: list[tuple[_Point, bool]] = []  # whether a line leads to it
-        curved = 0
-        for number in range(count):
-            segment = pdfium.FPDFPath_GetPathSegment(drawn, number)
-            if not segment or not pdfium.FPDFPathSegment_GetPoint(segment, *self._edges_out[:2]):
-                continue
-            kind = pdfium.FPDFPathSegment_GetType(segment)
-            curved = curved + 1 if kind == pdfium.FPDF_SEGMENT_BEZIERTO else 0
-            if curved % 3:
-                continue  # of a curve the third point is its end
-            point = _transform((x.value, y.value), matrix)
-            points.append((point, bool(points) and kind != pdfium.FPDF_SEGMENT_MOVETO))
-        if (scribble := _find_scribble([point for point, _ in points])) is not None:
-            self._found.append(scribble)
-            return
-        for (before, _), (point, is_line) in pairwise(points):
-            if is_line:
-                self._add_stroke(before, point, 0.0, None)
-
-    def _add_stroke(self, start: _Point, end: _Point, thickness: float, within: _Matrix | None) -> None:
-        if within is not None:
-            start, end = _transform(start, within), _transform(end, within)
-        if all(map(math.isfinite, (*start, *end))):
-            self._found.append(_Stroke(start, end, thickness))
-
-
-def _find_scribble(points: Sequence[_Point]) -> _Stroke | None:
-    """A line that goes up and down on its way, as a hand draws it."""
-    if len(points) < _POINTS_OF_BOX or not all(math.isfinite(number) for point in points for number in point):
-        return None
-    (left, right), (bottom, top) = ((min(along), max(along)) for along in zip(*points, strict=True))
-    if top - bottom <= _THICKEST and (top - bottom) * _FLAT <= right - left:
-        return _Stroke((left, (bottom + top) / 2), (right, (bottom + top) / 2), top - bottom)
-    if right - left <= _THICKEST and (right - left) * _FLAT <= top - bottom:
-        return _Stroke(((left + right) / 2, bottom), ((left + right) / 2, top), right - left)
-    return None
-
-
-def _is_stroked(drawn: Any) -> bool:
-    fill, stroke = ctypes.c_int(), ctypes.c_int()
-    return bool(pdfium.FPDFPath_GetDrawMode(drawn, ctypes.byref(fill), ctypes.byref(stroke)) and stroke.value)
-
-
-def _get_matrix(drawn: Any) -> _Matrix:
-    matrix = pdfium.FS_MATRIX()
-    if not pdfium.FPDFPageObj_GetMatrix(drawn, ctypes.byref(matrix)):
-        return 1.0, 0.0, 0.0, 1.0, 0.0, 0.0
-    return matrix.a, matrix.b, matrix.c, matrix.d, matrix.e, matrix.f
-
-
-def _multiply(inner: _Matrix, outer: _Matrix | None) -> _Matrix:
-    if outer is None:
-        return inner
-    a, b, c, d, x, y = inner
-    p, q, r, s, *_ = outer
-    return a * p + b * r, a * q + b * s, c * p + d * r, c * q + d * s, *_transform((x, y), outer)
-
-
-def _transform(point: _Point, matrix: _Matrix) -> _Point:
-    x, y = point
-    a, b, c, d, left, bottom = matrix
-    return a * x + c * y + left, b * x + d * y + bottom

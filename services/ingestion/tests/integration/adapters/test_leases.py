@@ -1,6 +1,7 @@
 """A claim is a lease: one holder at a time, taken over when it dies, and only the holder completes."""
 
 import asyncio
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -36,6 +37,16 @@ async def test_a_lease_has_what_the_first_attachment_was(site: Ingestion) -> Non
     record = build_record(subject="Your invoice")
     await site.intakes.record_attachment(record)
     assert (await site.claim_document()).first_attachment == build_attachment(record)
+
+
+async def test_a_lease_of_another_reading_has_the_pages_that_the_former_one_left(site: Ingestion) -> None:
+    await site.intakes.record_attachment(build_record())
+    lease = await site.claim_document()
+    await site.leases.finish_document(lease, replace(DONE, pages_not_read=(3, 7)))
+    await site.rereads.request_document("acme", lease.document_id, "r1")
+    former = (await site.claim_document()).former
+    assert former is not None
+    assert former.pages_not_read == (3, 7)
 
 
 async def test_what_was_read_of_a_document_is_stored_with_its_end(site: Ingestion) -> None:

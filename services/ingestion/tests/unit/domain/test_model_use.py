@@ -1,7 +1,7 @@
 import pytest
 
 from ingestion.domain.document import DocumentOutcome
-from ingestion.domain.model_use import ModelTask, ModelUses, is_model_asked
+from ingestion.domain.model_use import ModelTask, ModelUses, is_model_asked, lack_model
 from ingestion.domain.reasons import DocumentSkipReason, ReviewReason
 from ingestion.domain.transcript import Transcript
 from mailroom_common.events import Profile, ResultStatus
@@ -59,3 +59,8 @@ def test_what_is_exact_or_has_no_text_to_check_against_is_never_asked_about() ->
     assert not is_model_asked(tasks, DONE, Transcript("application/pdf", 1, PAGE.lines, {"document_type": "invoice"}))
     assert not is_model_asked(tasks, IN_REVIEW, Transcript("application/pdf", 1))
     assert not is_model_asked(frozenset(), IN_REVIEW, PAGE)
+
+
+def test_a_document_that_a_model_could_be_asked_about_misses_it() -> None:
+    assert lack_model(IN_REVIEW, PAGE).missing_readers.model
+    assert not lack_model(IN_REVIEW, Transcript("application/pdf", 1)).missing_readers.model

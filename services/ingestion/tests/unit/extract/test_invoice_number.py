@@ -244,3 +244,23 @@ def test_a_number_that_goes_on_in_the_line_below_is_not_cut_there(first: str, re
     head = f"{'Customer':20}Invoice number"
     assert number("Invoice", head, f"{'4711-A':20}{first}", f"{'':20}{rest}") is None
     assert number("Invoice", head, f"{'4711-A':20}{first}", "", f"{'':20}{rest}") == first
+
+
+def test_a_number_sign_beside_a_word_for_something_else_is_that_ones() -> None:
+    assert number("Factura", "Número   VE-2026-3391", "Pedido   #20418", "Total   578,90 €") == "VE-2026-3391"
+    assert number("Factura   #20418", "Total   578,90 €") == "20418"
+
+
+def test_a_code_of_the_italian_format_is_a_title_beside_the_documents_number() -> None:
+    heads = "Tipologia documento   Numero documento   Data documento"
+    assert number(heads, "TD01 fattura          1184/A             10-11-2026") == "1184/A"
+
+
+def test_a_number_may_stand_behind_two_titles_in_capitals() -> None:
+    assert number("AVIS D'ÉCHÉANCE - FACTURE N° 2026-118745", "Total TTC   10,00 €") == "2026-118745"
+    assert number("Avec votre paiement - facture n° 2026-118745", "Facture", "Total TTC   10,00 €") is None
+
+
+def test_a_number_of_a_portuguese_series_stands_beside_its_title() -> None:
+    assert number("FATURA   FAC 26/302", "Total   10,00 €") == "FAC 26/302"
+    assert number("FATURA   ENC 26/302", "Total   10,00 €") is None

@@ -108,7 +108,9 @@ async def test_what_is_missing_comes_from_the_model_once_the_page_confirms_it(fi
 async def test_no_text_of_a_tenant_that_did_not_ask_for_it_leaves_the_site(file: FetchedFile) -> None:
     model = FakeModel(change_answer())
     assistant = build_assistant(model, use="other:invoice:extract,*:invoice:unsure,acme:invoice:off")
-    assert await assistant.assist_outcome(build_lease(), file, UNSURE, PAGE) == UNSURE
+    outcome = await assistant.assist_outcome(build_lease(), file, UNSURE, PAGE)
+    assert outcome == UNSURE
+    assert outcome.missing_readers.model  # what a model had read before is not given up for it
     assert model.questions == []
 
 
@@ -122,7 +124,9 @@ async def test_no_text_of_a_tenant_that_did_not_ask_for_it_leaves_the_site(file:
     ],
 )
 async def test_without_a_usable_answer_the_local_outcome_stands(file: FetchedFile, reply: Any) -> None:
-    assert await build_assistant(FakeModel(reply)).assist_outcome(build_lease(), file, UNSURE, PAGE) == UNSURE
+    outcome = await build_assistant(FakeModel(reply)).assist_outcome(build_lease(), file, UNSURE, PAGE)
+    assert outcome == UNSURE
+    assert outcome.missing_readers.model
 
 
 async def test_a_model_that_does_not_answer_in_time_loses_nothing(file: FetchedFile) -> None:

@@ -11,6 +11,7 @@ from ingestion.domain.document import DocumentOutcome
 from ingestion.domain.document_password import GivenPassword
 from ingestion.domain.reasons import DocumentSkipReason, ReviewReason
 from ingestion.domain.routing import Classification
+from ingestion.domain.transcript import Transcript
 from mailroom_common.errors import Rejected
 from mailroom_common.events import ResultStatus
 from mailroom_common.parser import ParserCrashed, ParserLimitReached, UnreadableFile
@@ -145,3 +146,46 @@ async def test_what_a_person_rejected_is_not_archived_for_a_reading(
     leases.waiting[:] = [build_lease(former=rejected, is_decided=True)]
     await process(FakeReading(PAGE, extraction=DONE)).process_next()
     assert blobs.archived == {}
+
+
+SCAN = Transcript("application/pdf", 1, pictured_pages=(0,))
+READ_BY_OCR = replace(READ_BEFORE, reader="ocr+layout-rules/7")
+
+
+async def test_what_ocr_had_read_stands_when_it_is_read_again_where_ocr_is_off(
+    process: Process, leases: FakeLeases
+) -> None:
+    leases.waiting[:] = [build_lease(former=READ_BY_OCR)]
+    await process(FakeReading(SCAN)).process_next()
+    assert end(leases) == READ_BY_OCR
+    assert leases.failed is not None
+    assert leases.failed.reason is ReviewReason.NO_TEXT_LAYER
+    assert "OCR" in (leases.failed.missing_readers.describe() or "")
+
+
+async def test_what_was_skipped_by_its_picture_gets_no_copy_where_ocr_is_off(
+    process: Process, leases: FakeLeases, blobs: FakeBlobs
+) -> None:
+    skipped = DocumentOutcome(status=ResultStatus.SKIPPED, reason=DocumentSkipReason.NOT_AN_INVOICE, confidence=0.8)
+    leases.waiting[:] = [build_lease(former=skipped)]
+    await process(FakeReading(SCAN)).process_next()
+    assert end(leases) == skipped
+    assert blobs.archived == {}
+
+
+async def test_a_digital_document_is_read_again_where_ocr_is_off(process: Process, leases: FakeLeases) -> None:
+    leases.waiting[:] = [build_lease(former=READ_BY_OCR)]
+    await process(FakeReading(PAGE, extraction=DONE)).process_next()
+    assert end(leases) == READ_BEFORE
+    assert leases.failed is None
+
+
+async def test_what_a_model_had_filled_in_stands_when_it_is_read_again_without_one(
+    process: Process, leases: FakeLeases
+) -> None:
+    former = replace(READ_BEFORE, reader="reader/1+some-model")
+    leases.waiting[:] = [build_lease(former=former)]
+    await process(FakeReading(PAGE, extraction=replace(DONE, fields={**FIELDS, "issue_date": None}))).process_next()
+    assert end(leases) == former
+    assert leases.failed is not None
+    assert leases.failed.reason is ReviewReason.FIELDS_MISSING

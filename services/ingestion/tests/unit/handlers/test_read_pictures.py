@@ -8,6 +8,7 @@ import pytest
 from ingestion_fakes import FakeReading
 
 from ingestion.domain.invoice import Invoice
+from ingestion.domain.missing_readers import MissingReaders
 from ingestion.domain.ocr_turns import OCRBusy
 from ingestion.domain.reasons import DocumentSkipReason, ReviewReason
 from ingestion.domain.routing import Classification, Extraction
@@ -159,3 +160,18 @@ async def test_the_pictures_of_a_locked_file_are_read_with_its_password_too() ->
     pictures = FakePictures(reading, TEXT)
     await read(reading, pictures, password="secret")
     assert (reading.passwords, pictures.passwords) == (["secret"], ["secret"])
+
+
+async def test_pictures_that_were_to_be_read_and_were_not_are_missed() -> None:
+    without_ocr = await read(FakeReading(SCAN), None)
+    assert without_ocr.outcome.missing_readers == MissingReaders(pictures=(0,), has_text=False)
+    cut = replace(TEXT, pages=3, cut_pages=(1,), unread=(ReviewReason.PAGES_NOT_READ,))
+    reading = FakeReading(SCAN, NO_INVOICE)
+    stopped = await read(reading, FakePictures(reading, cut))
+    assert stopped.outcome.missing_readers == MissingReaders(pictures=(1,))
+
+
+async def test_a_document_that_is_whole_without_its_pictures_misses_none() -> None:
+    beside = replace(TEXT, pages=2, pictured_pages=(1,))
+    found = await read(FakeReading(beside, extraction=WHOLE), None)
+    assert (found.outcome.pages_not_read, found.outcome.missing_readers) == ((1,), MissingReaders())

@@ -9,6 +9,7 @@ from itertools import combinations
 from ingestion.domain.transcript import TextLine
 from ingestion.extract import labels, tax_labels, values
 from ingestion.extract.amounts import change_labels
+from ingestion.extract.amounts.cash_discounts import has_days
 from ingestion.extract.amounts.labelled_amounts import list_labelled_amounts, list_labelled_ends, list_row_amounts
 from ingestion.extract.amounts.part_payments import is_part_row
 from ingestion.extract.amounts.payment_evidence import (
@@ -27,7 +28,6 @@ _MAX_DEDUCTIONS = 6
 _MAX_CHANGES = 10  # each with each other: 1,024 sums
 _MAX_ROWS = 60  # below a total
 _LARGEST_CASH_DISCOUNT = 10  # of a hundred
-_DAYS = re.compile(change_labels.DAYS, re.IGNORECASE)
 _ADDED = (change_labels.ADDED, change_labels.CHARGE)
 _NOT_TAKEN = (change_labels.FOR_EARLY_PAYMENT, change_labels.ADDED, change_labels.DISCOUNT, tax_labels.TAX_WORD)
 # `Solde de votre facture précédente`: it was due before this invoice.
@@ -140,7 +140,7 @@ def _is_less_by_a_rate(page: Sequence[TextLine], amount: Decimal, gross: Decimal
 
 def _is_taken_for_good(line: TextLine) -> bool:
     """Whether a row takes something off whenever the rest is paid: a retention, a discount without a day."""
-    if change_labels.FOR_EARLY_PAYMENT.search(line.text) or _DAYS.search(line.text) or values.find_dates(line.text):
+    if change_labels.FOR_EARLY_PAYMENT.search(line.text) or has_days(line.text) or values.find_dates(line.text):
         return False
     amounts = list_row_amounts(line)
     return any(label.search(line.text) for label in change_labels.TAKEN_OFF) or (bool(amounts) and amounts[-1] < 0)

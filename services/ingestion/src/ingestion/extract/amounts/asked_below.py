@@ -166,7 +166,9 @@ def _strip_numbers(text: str) -> str:
 
 
 def _is_called_due(page: Sequence[TextLine], changes: Sequence[_Row], asked: _Row) -> bool:
-    if labels.AMOUNT_DUE.search(asked.text) is None:
+    # What the customer keeps for the tax office is due to nobody else, whatever the rest is called.
+    is_kept = all(change_labels.WITHHELD.search(change.text) for change in changes)
+    if labels.AMOUNT_DUE.search(asked.text) is None and not is_kept:
         return False
     is_booked = any(_INVOICED_BEFORE.search(change.text) for change in changes)
     return not is_booked or is_final_invoice(limit_to_head(page))

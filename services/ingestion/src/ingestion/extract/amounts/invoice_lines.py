@@ -33,7 +33,10 @@ _CHANGES_OF_ALL = re.compile(
     re.IGNORECASE,
 )
 _RATE = re.compile(r"\W*\d{0,2}(?:[.,]\d+)?\s?%?\W*")
-_TAX = re.compile(r"\W*(?:impost[ao]s?|steuer|tax|impôt|daň)\W*", re.IGNORECASE)
+_TAX = re.compile(r"\W*(?:impost[ao]s?|steuer|taxe?s?|impôt|daň)\W*", re.IGNORECASE)
+_PRICE = re.compile(
+    r"\b(?:\w{0,8}price|\w{0,8}preis|prix|precio|prezzo|\w{0,8}prijs|preço|cena|\w{0,8}pris)\b", re.IGNORECASE
+)
 _TAX_MARK = re.compile(r"(?<=\d)\s?[A-Z*]$")  # `576.00T`: taxed, as a legend says
 
 _Column = Sequence[int]  # the place of its cell in each row
@@ -58,7 +61,7 @@ def find_invoice_lines(page: Sequence[TextLine], totals: InvoiceTotals) -> Found
     """The positions and whether they are net or gross; none at all when their amounts make neither total."""
     changes = list_labelled_ends(page, change_labels.CHARGE)
     changes += [-abs(amount) for amount in list_labelled_ends(page, change_labels.DISCOUNT)]
-    heads = (index for index, line in enumerate(page) if _is_table_head(line))
+    heads = (index for index, line in enumerate(page) if _is_table_head(line) and not _is_head_of_rates(line))
     for index in islice(heads, _MAX_TABLES):
         rows = list(_read_rows(page[index + 1 :]))
         if not rows:
@@ -165,7 +168,7 @@ def _is_head_of_rates(line: TextLine) -> bool:
         and not any(map(values.is_money, texts))
         and any(map(labels.TOTAL_NET.search, texts))
         and any(tax_labels.TOTAL_TAX.search(text) or _TAX.fullmatch(text) for text in texts)
-        and not any(map(labels.DESCRIPTION.search, texts))
+        and not any(label.search(text) for label in (labels.DESCRIPTION, labels.QUANTITY, _PRICE) for text in texts)
     )
 
 

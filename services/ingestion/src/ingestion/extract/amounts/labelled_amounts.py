@@ -6,6 +6,7 @@ from decimal import Decimal
 
 from ingestion.domain.transcript import TextCell, TextLine
 from ingestion.extract import labels, values
+from ingestion.extract.page_blocks import overlap_across
 
 _MAX_ENDS = 6  # each with each other: 64 sums
 
@@ -80,8 +81,7 @@ def _list_column(page: Sequence[TextLine], index: int, head: TextCell) -> list[D
         if found and any(labels.TOTAL_GROSS.search(cell.text) for cell in line.cells):
             break  # what is to be paid in the end is of no column
         for cell in line.cells:
-            overlaps = min(cell.right, head.right) - max(cell.left, head.left) > 0
-            amount = read_money(cell) if overlaps else None
+            amount = read_money(cell) if overlap_across(cell, head) else None
             if amount is not None:
                 found.append(amount)
                 top = line.top

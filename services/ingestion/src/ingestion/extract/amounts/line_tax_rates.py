@@ -7,6 +7,7 @@ from decimal import Decimal
 from ingestion.domain.transcript import TextCell, TextLine
 from ingestion.extract import tax_labels
 from ingestion.extract.amounts import change_labels
+from ingestion.extract.page_blocks import overlap_across
 
 _PERCENT = re.compile(r"(\d{1,2}(?:[.,]\d+)?)\s?%")
 _ONLY_PERCENT = re.compile(r"\W*(\d{1,2}(?:[.,]\d{1,2})?)\s?%\W*")
@@ -32,7 +33,7 @@ def _read_rate(text: str) -> Decimal | None:
 
 
 def find_head(cell: TextCell, head: TextLine) -> str:
-    over = (other for other in head.cells if min(other.right, cell.right) - max(other.left, cell.left) > 0)
+    over = (other for other in head.cells if overlap_across(other, cell))
     return next((other.text for other in over), "")
 
 

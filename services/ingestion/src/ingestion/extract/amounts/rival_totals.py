@@ -97,7 +97,38 @@ def _states_share(page: Sequence[TextLine], gross: Decimal) -> bool:
     below = page[ends[0] + 1 :]
     # Of a plan all parts are printed: then the total is what is asked, though not at once.
     is_fraction = sum(_is_fraction(line, gross) for line in below) == 1
+    if _states_instalment(page, below, gross):
+        return True
     return is_fraction or any(_is_share(line, gross, printed, is_part=is_part) for line in below)
+
+
+# A premium of a year is paid in parts, of which one is invoiced.
+_PERIODIC = labels.match_any(
+    r"\b(?:(?:viertel|halb)?jährlich|monatlich|quarter\w*|half-?yearly|monthly|instal?ments?|(?:tri|se)mestr\w*|mensu\w+|mensil\w*|mensal\w*"
+    r"|(?:kwart|maand)\w*|kwarta\w*|miesięczn\w*|čtvrtlet\w*|pololet\w*|měsíč\w*|(?:halv|kvart)\w*|månad\w*|måned\w*|raten?(?:zahlung)?)\b"
+)
+_PARTS_OF_YEAR = (2, 4, 12)
+
+
+def _states_instalment(page: Sequence[TextLine], below: Sequence[TextLine], gross: Decimal) -> bool:
+    """Whether a half, a quarter or a twelfth of the total stands below it, and the page speaks of such parts, or the
+    row of a premium. Of a plan all parts are printed."""
+    is_periodic = any(_PERIODIC.search(line.text) for line in page)
+    rows = [line for line in below if is_periodic or _PREMIUM.search(line.text)]
+    return any(0 < sum(_is_part_of(line, gross, parts) for line in rows) < parts for parts in _PARTS_OF_YEAR)
+
+
+def _is_part_of(line: TextLine, gross: Decimal, parts: int) -> bool:
+    amounts = list_row_amounts(line)
+    if len(amounts) != 1 or tax_labels.TAX_WORD.search(line.text):
+        return False
+    return abs(gross - amounts[0] * parts) < CENT + parts * _HALF_CENT
+
+
+_PREMIUM = labels.match_any(
+    r"\b(?:\w{0,16}(?:beitrag|prämie)|premium|primes?|primas?|premio|prémio|premie|sk[łl]adka|pojistné|præmie)\b"
+)
+_HALF_CENT = Decimal("0.005")
 
 
 def _is_fraction(line: TextLine, gross: Decimal) -> bool:

@@ -17,9 +17,11 @@ from ingestion.extract.amounts.paid_words import says_that_all_was_paid
 from ingestion.extract.amounts.part_payments import drop_part_rows, find_parts_taken
 from ingestion.extract.amounts.payment_evidence import UNKNOWN_DAY, IssueDay
 from ingestion.extract.amounts.rival_totals import has_rival_totals
+from ingestion.extract.amounts.rows_of_total import list_totals_of_rows
 from ingestion.extract.amounts.split_total import is_split_below
 from ingestion.extract.amounts.sum_rows import CENT, SumRow, list_sum_rows
 from ingestion.extract.amounts.unconfirmed_total import contains_tax, is_doubtful, list_deductions, may_lack_tax
+from ingestion.extract.amounts.whole_amounts import write_out_cents
 
 _MAX_CANDIDATES = 12
 
@@ -62,7 +64,7 @@ def find_totals(page: Sequence[TextLine], currency: str | None = None, issued: I
 
     What is to be paid after the day of issue was not paid.
     """
-    own_currency = _drop_foreign(page, currency)
+    own_currency = _drop_foreign(write_out_cents(page, currency), currency)
     totals = _weigh_rows_below(own_currency, _find_totals(own_currency, issued), issued)
     if totals.due and totals.due == totals.gross and _may_be_paid(own_currency, totals, totals.due, issued):
         return replace(totals, due=None)
@@ -186,6 +188,8 @@ def _list_confirmed(page: Sequence[TextLine], candidates: _Candidates) -> Iterat
         for gross, net, tax in _list_matching_totals(candidates.gross, [net for net in nets if net], taxes):
             if tax:
                 yield InvoiceTotals(gross, net, tax)
+    for found in list_totals_of_rows(page, candidates.sure):
+        yield InvoiceTotals(found.gross, None if found.tax is None else found.gross - found.tax, found.tax)
     yield from _list_taxes_in_words(page, candidates)
     # `Summa` may head the net amount: then what it makes with the tax is printed too.
     for gross, net, tax in _list_matching_totals(list(dict.fromkeys(printed)), candidates.maybe, candidates.taxes):
@@ -234,6 +238,7 @@ def _find_unconfirmed(page: Sequence[TextLine], candidates: _Candidates, *, has_
         part = contains_tax(page, total)
         return InvoiceTotals(total) if part is None else InvoiceTotals(total, total - part, part)
     gross = _get_only_amount(sure) or _get_only_amount(maybe) or _find_repeated_largest(page, [*sure, *maybe])
+    gross = gross or _find_largest_with_tax(page, sure)
     if gross is None and not sure and not maybe and (unsure := _get_only_amount(candidates.unsure)) is not None:
         part = contains_tax(page, unsure)
         return InvoiceTotals(doubtful=unsure) if part is None else InvoiceTotals(unsure, unsure - part, part)
@@ -275,6 +280,13 @@ def _add_sums_of_pairs(taxes: Sequence[Decimal]) -> list[Decimal]:
 
 def _get_only_amount(amounts: Sequence[Decimal]) -> Decimal | None:
     return amounts[0] if len(amounts) == 1 else None
+
+
+def _find_largest_with_tax(page: Sequence[TextLine], amounts: Sequence[Decimal]) -> Decimal | None:
+    """Of several, the largest, if the tax that the page says to be in its total is in that one alone: the head of the
+    positions may be called a total too (`I alt`)."""
+    with_tax = [amount for amount in amounts if contains_tax(page, amount) is not None]
+    return with_tax[0] if len(with_tax) == 1 and abs(with_tax[0]) == max(map(abs, amounts)) else None
 
 
 def _find_repeated_largest(page: Sequence[TextLine], amounts: Sequence[Decimal]) -> Decimal | None:

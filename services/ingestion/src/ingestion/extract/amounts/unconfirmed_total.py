@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from itertools import combinations
 
@@ -10,6 +11,7 @@ from ingestion.extract import labels, tax_labels, values
 from ingestion.extract.amounts import change_labels
 from ingestion.extract.amounts.labelled_amounts import list_labelled_ends, list_row_amounts
 from ingestion.extract.amounts.sum_rows import CENT
+from ingestion.extract.amounts.whole_amounts import WITHOUT_CENTS
 from ingestion.extract.titles import kind_words, title_words
 
 # What lessens the total itself, or hardly.
@@ -45,13 +47,36 @@ def is_doubtful(page: Sequence[TextLine], gross: Decimal, nets: Sequence[Decimal
     if taxes and own and not any(abs(net + change - gross) <= CENT for net in own for change in changes):
         return True
     given_back = set(_list_given_back(page, gross))
-    amounts = {abs(amount) for line in page for amount in list_row_amounts(line)}
+    amounts = {abs(amount) for line in _drop_other_style(page, gross) for amount in list_row_amounts(line)}
     if any(amount > abs(gross) + CENT and amount - abs(gross) not in given_back for amount in amounts):
         return True
-    taken = [part for part in list_deductions(page) if part not in given_back]
+    planned = _list_instalments(page, gross)
+    taken = [part for part in list_deductions(page) if part not in given_back and part not in planned]
     patterns = (change_labels.ADDED, title_words.CREDIT_WORD, _BEFORE_OR_NEW)
     others = [part for pattern in patterns for part in list_labelled_ends(page, pattern)]
     return any(0 < part < abs(gross) for part in (*taken, *others)) or _is_left_of_rows(page, gross)
+
+
+def _drop_other_style(page: Sequence[TextLine], gross: Decimal) -> list[TextLine]:
+    """The page without whole amounts, if its total has cents: `Selbstbeteiligung 500 €` is no total then."""
+    cells = [cell for line in page for cell in line.cells if WITHOUT_CENTS not in cell.text]
+    if not any(gross in values.find_money(cell.text) for cell in cells):
+        return list(page)
+    written = [
+        replace(line, cells=tuple(cell for cell in line.cells if WITHOUT_CENTS not in cell.text)) for line in page
+    ]
+    return [line for line in written if line.cells]
+
+
+def _list_instalments(page: Sequence[TextLine], gross: Decimal) -> list[Decimal]:
+    """What is due by and by (`Anzahlung fällig bis 16.11.2026`, `Restzahlung fällig bis 09.01.2027`), if it makes the
+    total: then nothing of it is taken off."""
+    rows = [line.text for line in page if _PLANNED.search(line.text) and values.find_dates(line.text)]
+    ends = [found[-1] for text in rows if (found := values.find_money(text))]
+    return ends if len(ends) > 1 and sum(ends, Decimal(0)) == gross else []
+
+
+_PLANNED = re.compile(change_labels.PLANNED, re.IGNORECASE)
 
 
 def _list_changes_of_net(page: Sequence[TextLine]) -> set[Decimal]:

@@ -20,7 +20,7 @@ from ingestion.extract.amounts.cash_discounts import (
     split_sentences,
 )
 from ingestion.extract.days.other_days import is_of_other_thing
-from ingestion.extract.page_blocks import BLOCK_GAP
+from ingestion.extract.page_blocks import BLOCK_GAP, overlap_across
 
 _SAME_LEFT = 12.0  # points
 _ROWS_BELOW = 5
@@ -290,9 +290,7 @@ def _list_column(page: Sequence[TextLine], index: int, cell: TextCell) -> Iterat
         reach = 4 * max(page[index].height, line.height)
         if line.page != last.page or line.top - last.top > reach:
             return
-        under = next(
-            (other for other in line.cells if min(other.right, cell.right) - max(other.left, cell.left) > 0), None
-        )
+        under = next((other for other in line.cells if overlap_across(other, cell)), None)
         if under is not None:
             last = line
             yield line, under

@@ -10,6 +10,7 @@ from ingestion.extract import labels, values
 from ingestion.extract.amounts.part_payments import is_part_payment
 from ingestion.extract.days.date_order import find_said_orders, may_write_day_first
 from ingestion.extract.days.issue_date_labels import are_only_of_tax, choose_issue_date, list_labelled_dates
+from ingestion.extract.days.town_before_day import is_town_or_day_of_week
 from ingestion.extract.invoice_lists import drop_lists_of_invoices, find_largest_amount, heads_smaller_amounts
 from ingestion.extract.invoice_number import find_invoice_number, keep_first_labels
 from ingestion.extract.page_head import limit_to_head
@@ -258,13 +259,15 @@ _NUMBERS_OR_DUE = re.compile(f"{labels.INVOICE_NUMBER.pattern}|{labels.DUE_DATE.
 
 # `Musterstadt, den 3. Mai 2026`
 _TOWN_BEFORE_DATE = re.compile(
-    r"^[^\W\d]{2,30}(?:[ ./-]{1,2}[^\W\d]{1,30}){0,2},\s?(?:(?:den|le|the|li|lì|dnia|em|el)\s)?(?=\w)", re.IGNORECASE
+    r"^[^\W\d]{2,30}(?:[ ./-]{1,2}[^\W\d]{1,30}){0,2},\s?(?:(?:den|le|the|li|lì|dnia|dn\.|em|el)\s)?(?=\w)",
+    re.IGNORECASE,
 )
 
 
 # `Monday, the 3rd` with its month: no other word stands beside a date that is alone.
 _NOTHING_ELSE = re.compile(
-    r"[\W_]*(?:[^\W\d_]{3,14},[\W_]*)?(?:(?:den|le|the|li|lì|dnia|dne|am|vom|em|el|il|on|of)\b[\W_]*)*", re.IGNORECASE
+    r"[\W_]*(?:[^\W\d_]{3,14},[\W_]*)?(?:(?:den|le|the|li|lì|dnia|dne|am|vom|em|el|il|on|of)\b[\W_]*)*(?:r(?:oku)?\b\W{0,2})?",
+    re.IGNORECASE,
 )
 
 
@@ -277,12 +280,43 @@ def _find_lone_date(page: Sequence[TextLine], day_first: bool | None) -> date | 
         for line in (*near, *lower)
         # What has words to its left is the date of those, and what has an amount to its right that of a position.
         for cell in line.cells[: 0 if any(_is_amount(other.text) for other in line.cells[1:]) else 1]
-        # `4500781 / 02.03.2026` is the day of what has that number, `Due 03/12/2026` that of what it says.
-        if _NOTHING_ELSE.fullmatch(values.mask_dates(_TOWN_BEFORE_DATE.sub("", cell.text)))
-        and (found := _find_first_date(cell.text, day_first))
-        and len(values.find_dates(cell.text)) == 1
+        if (found := _read_lone_date(cell, day_first))
+    ]
+    days += [
+        found
+        for index, line in enumerate(near)
+        for number, cell in enumerate(line.cells[1:], 1)
+        if (index < _LETTER_HEAD_LINES or labels.HEADLINE.match(line.cells[0].text))
+        and _stands_apart_with_its_town(page, line, number)
+        and (found := _read_lone_date(cell, day_first))
     ]
     return days[0] if len(set(days)) == 1 else None
+
+
+def _read_lone_date(cell: TextCell, day_first: bool | None) -> date | None:
+    # `4500781 / 02.03.2026` is the day of what has that number, `Due 03/12/2026` that of what it says.
+    rest = values.mask_dates(_TOWN_BEFORE_DATE.sub("", cell.text))
+    is_alone = _NOTHING_ELSE.fullmatch(rest) is not None and len(values.find_dates(cell.text)) == 1
+    return _find_first_date(cell.text, day_first) if is_alone else None
+
+
+def _stands_apart_with_its_town(page: Sequence[TextLine], line: TextLine, number: int) -> bool:
+    """`Roskilde, den 6. november 2026` at the right edge of the head: a town of the page, or a word for the day, says
+    that it is none of what stands far to its left."""
+    cell = line.cells[number]
+    town = _TOWN_BEFORE_DATE.match(cell.text)
+    if town is None or number + 1 < len(line.cells) or cell.left - line.cells[number - 1].right < _FAR_APART:
+        return False
+    if _LABEL_OF_A_DAY.search(line.cells[number - 1].text):
+        return False
+    is_dated = _WORD_BEFORE_DAY.search(town[0]) is not None
+    return is_dated or is_town_or_day_of_week(town[0].partition(",")[0], page)
+
+
+_LETTER_HEAD_LINES = 2
+_FAR_APART = 60.0  # points: a label and its value stand closer
+_LABEL_OF_A_DAY = re.compile(r":\s*$|\b(?:date|datum|data|dato|fecha|dzień|day|tag|jour|día|giorno)\b", re.IGNORECASE)
+_WORD_BEFORE_DAY = re.compile(r",\s?(?:den|le|li|lì|dnia|dn\.|em|el)\s$", re.IGNORECASE)
 
 
 def has_undecided_issue_date(page: Sequence[TextLine], day_first: bool | None) -> bool:

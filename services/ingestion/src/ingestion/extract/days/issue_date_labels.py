@@ -68,6 +68,8 @@ _SECOND_LABEL = re.compile(
     r"\s*(?:[/|(&=+,•·]|(?:and|und|et|y|e|en|i|a|og|och|or|oder)\b)[^\d\n]{0,40}?(?:date|datum|data|dato|fecha|point|\bdd|\btt|\bjj|\bgg)",
     re.IGNORECASE,
 )
+# `Data wystawienia, z zastrzeżeniem art. 106na ust. 1 ustawy:`
+_LEGAL_CLAUSE = re.compile(r"^,[^:\d]{0,40}(?:\bart\.|§|\bpar\.)\s?[^:]{1,40}(?=:)", re.IGNORECASE)
 _BAR = frozenset("|•·;")
 # `Date: Monday, 3 November`, `Lyon, le 3 novembre`
 _TOWN_OR_DAY_OF_WEEK = re.compile(r"\W*([^\W\d_]{2,30}(?:[ -][^\W\d_]{2,30}){0,2}),\s*")
@@ -110,7 +112,8 @@ def _goes_on_to_date(behind: str, page: Sequence[TextLine]) -> bool:
     if _SECOND_LABEL.match(behind):
         return True
     day = values.DATES.search(behind)
-    between = _BETWEEN.sub(" ", title_words.INVOICE_WORD.sub(" ", behind[: day.start()] if day else behind))
+    words = _LEGAL_CLAUSE.sub("", behind[: day.start()] if day else behind)
+    between = _BETWEEN.sub(" ", title_words.INVOICE_WORD.sub(" ", words))
     if not any(letter.isalnum() for letter in between):
         return True
     label, colon, rest = between.rpartition(":")

@@ -12,16 +12,19 @@ from enum import Enum, auto
 from ingestion.domain.transcript import TextCell, TextLine
 from ingestion.extract import labels, values
 from ingestion.extract.page_blocks import list_block
+from ingestion.extract.parties.account_places import (
+    FAR_BESIDE,
+    MAX_TEXT,
+    OTHER_NUMBER,
+    find_label_beside,
+    locate_account,
+)
 from ingestion.extract.parties.company_names import normalize_name
-from ingestion.extract.parties.sender_line import is_town
-from ingestion.extract.parties.third_parties import is_bank, speaks_of_assignment, tells_of_assignment
+from ingestion.extract.parties.third_parties import is_bank, is_financier, speaks_of_assignment, tells_of_assignment
 
-_FAR_BESIDE = 150.0  # points: what is farther from an account is in another column of the page
 _LINES_ABOVE = 2
-_LINES_OF_NAME = 3  # of a name with the bank, above an account
-_MAX_TEXT = 160  # letters before an account, or behind it
-# It is closed, another one's, or for something else than what this invoice asks for: as a heading says, too.
 _OF_ANOTHER_BANK = labels.match_any(r"\bintermediar|\b[ck]orr?[ei]spon")
+# It is closed, another one's, or for something else than what this invoice asks for: as a heading says, too.
 _OTHER_PURPOSE = labels.match_any(
     r"\b(?:paid|received|transferred|betaald|ontvangen|reçue?)\b.{0,30}\b(?:from|vanaf|van|du|de)\b|\b(?:from|vanaf|du\s+compte|dal\s+conto|desde)\W*$",
     r"\bold\s+(?:bank\s+)?(?:account|details)|\bformer\b|\bclosed\b|\bno\s+longer\b|\bfraud|\bdonat|\bescrow|\bdeposits?\b|\bclient\s+(?:money|account)|\btrust\s+account|\bvat\s+account|\bpayouts?\b|\bcustomer['’]?s?\s+bank|\bremitt(?:er|ing)",
@@ -88,11 +91,6 @@ _OWN_LABEL = re.compile(
     r"\b(?:eft|transfer\w{0,7}|überweisung|virement|bonifico|overschrijving|transferência|overførsel|överföring|przelew\w{0,2}|převod\w{0,2})\s?:",
     re.IGNORECASE,
 )
-_OTHER_NUMBER = re.compile(
-    r"\b[A-Z]{2}\d{2}(?:\s?[A-Z0-9]{2,4}){3,8}\b|\b[A-Z]{4}[A-Z]{2}[A-Z0-9]{2}(?:[A-Z0-9]{3})?\b"
-)
-
-
 _UNTIL = re.compile(rf"\s*\([^)]{{0,30}}?(?:{values.DATES.pattern})", values.DATES.flags)  # `(bis 31.10.2026)`
 
 
@@ -100,41 +98,82 @@ class AccountWords(Enum):
     PLAIN = auto()  # what anybody says of his own
     UNKNOWN = auto()
     OTHER_PURPOSE = auto()
+    IN_SENTENCE = auto()  # one of which a sentence says so, or says it of the other account: `no longer to …, but to`
 
 
 def weigh_words(
-    page: Sequence[TextLine], index: int, iban: str, *, currency: str | None, is_assigned: bool
+    page: Sequence[TextLine],
+    index: int,
+    iban: str,
+    *,
+    currency: str | None,
+    is_assigned: bool,
+    supplier_name: str | None = None,
 ) -> AccountWords:
     """Whether something beside an account says that it is not where this invoice's money goes, or may say it."""
     if is_assigned and not tells_of_assignment(page, index):
         return AccountWords.OTHER_PURPOSE
     line = page[index]
-    number, start, end = _locate(line, iban)
+    number, start, end = locate_account(line, iban)
     cell = line.cells[number]
-    before = _cut_sentence(cell.text[max(0, start - _MAX_TEXT) : start])
-    behind = _SENTENCE.split(cell.text[end : end + _MAX_TEXT])[0]
-    said = (before, _OTHER_NUMBER.split(behind)[0])
-    if _UNTIL.match(cell.text[end : end + _MAX_TEXT]):
+    before = _cut_sentence(cell.text[max(0, start - MAX_TEXT) : start])
+    behind = _SENTENCE.split(cell.text[end : end + MAX_TEXT])[0]
+    said = (before, OTHER_NUMBER.split(behind)[0])
+    if _UNTIL.match(cell.text[end : end + MAX_TEXT]):
         return AccountWords.UNKNOWN
     headings = _list_headings(page, index, number, before)
-    if _OF_ANOTHER_BANK.search(cell.text[max(0, start - _MAX_TEXT) : start]):
+    if _OF_ANOTHER_BANK.search(cell.text[max(0, start - MAX_TEXT) : start]):
         return AccountWords.OTHER_PURPOSE
-    if any(_OTHER_PURPOSE.search(text) for text in (*said, *headings)) or any(map(_OTHER_WORDS.search, said)):
+    of_other = [text for text in said if _OTHER_PURPOSE.search(text) or _OTHER_WORDS.search(text)]
+    of_other += [text for text in headings if _OTHER_PURPOSE.search(text)]
+    if any(map(_is_sentence, of_other)):
+        return AccountWords.IN_SENTENCE
+    if of_other or _names_other_currency(before, currency):
         return AccountWords.OTHER_PURPOSE
-    if _names_other_currency(before, currency):
-        return AccountWords.OTHER_PURPOSE
-    return AccountWords.UNKNOWN if any(map(_is_unknown, _WORD.findall(before))) else AccountWords.PLAIN
+    is_unknown = any(map(_is_unknown, _WORD.findall(before))) or _is_unknown_label(before, supplier_name)
+    return AccountWords.UNKNOWN if is_unknown else AccountWords.PLAIN
+
+
+_SENTENCE_WORDS, _SMALL_WORDS = 4, 3  # of it those without a capital
+
+
+def _is_sentence(text: str) -> bool:
+    """Whether this is more than a label: a list of words does not tell of which of two accounts a sentence says that it
+    is old, or for something else."""
+    words = _WORD.findall(_OF_ACCOUNT.sub(" ", text).rstrip(" :").rpartition(": ")[2])
+    return len(words) >= _SENTENCE_WORDS and sum(len(word) > 1 and word.islower() for word in words) >= _SMALL_WORDS
+
+
+_MAX_LABEL_WORDS = 3
+_SHORT_WORD = 4  # letters: what is shorter tells nothing, and is a bank's own short name as often
+
+
+def _is_unknown_label(before: str, supplier_name: str | None) -> bool:
+    """`Propinas: IBAN …`, `Medgivande 20441, IBAN …`: a name of one's own before a colon or with a number is a purpose,
+    unless it is a bank's or the supplier's."""
+    label = _OF_ACCOUNT.sub("", before).rstrip()
+    if not label.endswith(":") and not _NUMBERED.fullmatch(label):
+        return False
+    words = [word for word in _WORD.findall(label) if len(word) >= _SHORT_WORD]
+    if not words or len(words) > _MAX_LABEL_WORDS or any(map(_is_neutral, words)) or all(map(str.isupper, words)):
+        return False
+    label = label.rstrip(" :,")
+    is_own = bool(supplier_name) and normalize_name(supplier_name or "") in normalize_name(label)
+    return not is_own and not is_financier(label) and not labels.COMPANY.search(label)
+
+
+_NUMBERED = re.compile(r"[^\d:]{1,60}\d[\d ./-]{1,20},")
 
 
 def is_plain_label(page: Sequence[TextLine], index: int, iban: str, supplier_name: str | None) -> bool:
     """Whether nothing but a bank's name and what anybody writes stands around: beside another account `Payroll:` may be
     a purpose as well as a name, and `(bis 31.10.)` the end of it."""
     line = page[index]
-    number, start, end = _locate(line, iban)
+    number, start, end = locate_account(line, iban)
     text = line.cells[number].text
-    before, behind = text[max(0, start - _MAX_TEXT) : start], text[end : end + _MAX_TEXT]
-    left = _get_label(line, number)
-    texts = [_cut_sentence(before)] + ([left.text[-_MAX_TEXT:]] if left else [])
+    before, behind = text[max(0, start - MAX_TEXT) : start], text[end : end + MAX_TEXT]
+    left = find_label_beside(line, number)
+    texts = [_cut_sentence(before)] + ([left.text[-MAX_TEXT:]] if left else [])
     if left is None and not _WORD.search(_OF_ACCOUNT.sub(" ", before)):
         texts += [other.text for _, other in _list_above(page, index, line.cells[number])][:1]
     right = line.cells[number + 1].text if number + 1 < len(line.cells) else ""
@@ -150,52 +189,6 @@ _OF_ACCOUNT = re.compile(r"\b(?:iban|bic|swift)\b", re.IGNORECASE)
 
 def _is_neutral(word: str) -> bool:
     return len(word) == 1 or word.lower() in values.MONTH_NAMES or _NEUTRAL.fullmatch(word.lower()) is not None
-
-
-def names_another(page: Sequence[TextLine], index: int, iban: str, supplier_name: str | None) -> bool:
-    """Whether the nearest name is another company's, and no bank's."""
-    ours = normalize_name(supplier_name or "")
-    for text in _list_named(page, index, iban):
-        if ours and ours in normalize_name(text):
-            return False
-        if labels.COMPANY.search(text) and not is_bank(labels.COMPANY.split(text)[0]):
-            return True
-    return False
-
-
-def is_of_customer(page: Sequence[TextLine], index: int, iban: str, supplier_name: str | None) -> bool:
-    """Whether an account is the last line of somebody else's address, or stands below a company's name that the page
-    names twice: in a slip, the payer's."""
-    ours = normalize_name(supplier_name or "")
-    number, _, _ = _locate(page[index], iban)
-    block = [other.text for _, other in list_block(page, index, page[index].cells[number], -1)]
-    if ours and any(ours in normalize_name(text) for text in block):
-        return False
-    if any(map(is_town, block[:2])):
-        return True
-    above = block[0] if block else ""
-    if not labels.COMPANY.search(above) or is_bank(above):
-        return False
-    return sum(above in cell.text for line in page for cell in line.cells) > 1
-
-
-def _list_named(page: Sequence[TextLine], index: int, iban: str) -> Iterator[str]:
-    number, start, _ = _locate(page[index], iban)
-    cell = page[index].cells[number]
-    yield _OTHER_NUMBER.split(cell.text[max(0, start - _MAX_TEXT) : start])[-1]
-    for left in reversed(page[index].cells[max(0, number - 2) : number]):
-        yield left.text[-_MAX_TEXT:]
-    for at, other in list_block(page, index, _get_label(page[index], number) or cell, -1):
-        if index - at > _LINES_OF_NAME or next(values.find_ibans(other.text), None) is not None:
-            return
-        yield other.text[-_MAX_TEXT:]
-
-
-def _get_label(line: TextLine, number: int) -> TextCell | None:
-    left = line.cells[number - 1] if number else None
-    if left is None or line.cells[number].left - left.right >= _FAR_BESIDE:
-        return None
-    return None if next(values.find_ibans(left.text), None) is not None else left
 
 
 def _is_unknown(word: str) -> bool:
@@ -218,47 +211,36 @@ _LINES_OF_ASSIGNMENT = 3
 
 def is_account_of_assignee(page: Sequence[TextLine], index: int, iban: str) -> bool:
     """Whether the lines that an account ends say that the debt was assigned and that only there is paid."""
-    number, start, _ = _locate(page[index], iban)
+    number, start, _ = locate_account(page[index], iban)
     cell = page[index].cells[number]
-    said = [cell.text[max(0, start - 2 * _MAX_TEXT) : start]]
+    said = [cell.text[max(0, start - 2 * MAX_TEXT) : start]]
     for at, other in list_block(page, index, cell, -1):
         if index - at > _LINES_OF_ASSIGNMENT or next(values.find_ibans(other.text), None) is not None:
             break
-        said.append(other.text[-2 * _MAX_TEXT :])
+        said.append(other.text[-2 * MAX_TEXT :])
     is_clear = any(map(_ONLY_THERE.search, said)) and next(values.find_ibans(said[0]), None) is None
     return is_clear and any(map(speaks_of_assignment, said))
 
 
-def _locate(line: TextLine, iban: str) -> tuple[int, int, int]:
-    """In which cell an account stands, and from where to where."""
-    written = re.compile(r"\s?".join(map(re.escape, iban)))
-    begun = re.compile(r"\s?".join(map(re.escape, iban[:8])))
-    for pattern in (written, begun):
-        for number, cell in enumerate(line.cells):
-            if match := pattern.search(cell.text):
-                return number, match.start(), match.end()
-    return 0, len(line.cells[0].text), len(line.cells[0].text)
-
-
 def _cut_sentence(text: str) -> str:
     """What is said right in front: behind the last sentence, and behind another account."""
-    return _OTHER_NUMBER.split(_SENTENCE.split(text)[-1])[-1]
+    return OTHER_NUMBER.split(_SENTENCE.split(text)[-1])[-1]
 
 
 def _list_headings(page: Sequence[TextLine], index: int, number: int, before: str) -> Iterator[str]:
     """The label to the left, and the lines above in the same block, as far as the next account."""
     cell = page[index].cells[number]
     left = page[index].cells[number - 1] if number and not _says_whose(before) else None
-    if left is not None and cell.left - left.right >= _FAR_BESIDE:
+    if left is not None and cell.left - left.right >= FAR_BESIDE:
         left = None
     if left is not None:
-        yield left.text[-_MAX_TEXT:]
+        yield left.text[-MAX_TEXT:]
     if _OWN_LABEL.search(before):
         return
     for _, other in _list_above(page, index, left or cell):
         if next(values.find_ibans(other.text), None) is not None:
             return
-        yield _SENTENCE.split(other.text[-_MAX_TEXT:])[-1]
+        yield _SENTENCE.split(other.text[-MAX_TEXT:])[-1]
 
 
 def _list_above(page: Sequence[TextLine], index: int, cell: TextCell) -> Iterator[tuple[int, TextCell]]:

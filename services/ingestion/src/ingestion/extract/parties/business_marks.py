@@ -133,10 +133,10 @@ def list_numbers_of_foot(page: Sequence[TextLine], index: int) -> list[int]:
 def has_number_in_column(page: Sequence[TextLine], index: int, name: str) -> bool:
     """A tax number farther below in the column that a company heads, with gaps between address, web and numbers."""
     cell = find_cell(page[index], name)
-    return cell is not None and any(map(is_own_number, list_column(page, index, cell, name)))
+    return cell is not None and any(map(is_own_number, _list_column(page, index, cell, name)))
 
 
-def list_column(page: Sequence[TextLine], index: int, cell: TextCell, name: str) -> Iterator[TextCell]:
+def _list_column(page: Sequence[TextLine], index: int, cell: TextCell, name: str) -> Iterator[TextCell]:
     """What stands below a company at its left edge, down to its number or to what is not its own."""
     for line in page[index + 1 : index + _COLUMN_LINES] if labels.COMPANY.search(name) else ():
         if line.page != page[index].page:
@@ -172,11 +172,11 @@ def list_own_cells(page: Sequence[TextLine], index: int, cell: TextCell, name: s
         if labels.COMPANY.search(other.text) and not is_own_number(other) and not is_town(other.text):
             break
         own.append(other)
-    own += [other for other in list_centred(page, index, cell) if other not in own]
-    return own + [other for other in list_column(page, index, cell, name) if other not in own]
+    own += [other for other in _list_centred(page, index, cell) if other not in own]
+    return own + [other for other in _list_column(page, index, cell, name) if other not in own]
 
 
-def list_centred(page: Sequence[TextLine], index: int, cell: TextCell) -> Iterator[TextCell]:
+def _list_centred(page: Sequence[TextLine], index: int, cell: TextCell) -> Iterator[TextCell]:
     """The lines of a letter head in the middle of the page, below its name."""
     centre = (cell.left + cell.right) / 2
     for at in range(index + 1, min(index + 6, len(page))):
@@ -235,7 +235,12 @@ def heads_its_block(page: Sequence[TextLine], index: int, cell: TextCell, name: 
         return other is None or not _count_capitals(other) or bool(list_long_words(name) & list_long_words(other))
     below = next(list_block(page, index, cell, 1), None)
     next_name = None if below is None or re.search(r"\d", below[1].text) else parse_name(below[1].text)
+    if next_name and list_long_words(name) & list_long_words(next_name):
+        return is_below_title and _count_capitals(name) > 0  # `Anna Kunz` below `Malerbetrieb Kunz` is its owner
     ours, theirs = _count_capitals(name), _count_capitals(next_name or "")
+    # `ETS MOREAU` over `ZA des Chênes`, with `moreau@`: the mail says which of the two is the name.
+    if next_name and has_mail_below(page, index, name) and not has_mail_below(page, index, next_name):
+        return is_below_title and ours > 0
     return is_below_title and ours > theirs and theirs < 2  # two words may be a name themselves
 
 

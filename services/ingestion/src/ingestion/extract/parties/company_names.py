@@ -33,6 +33,7 @@ _SAYS_WHOSE = re.compile(
 )
 _OF = re.compile(r"\b(?:der|des|von|durch|of|by|de|di|da|du|par|af|av|van|por|firmy)\s(?=[^\W\d_a-z])")
 _ADDRESS_BEHIND = re.compile(r",\s+(?:\d|sitz\b|hr[ab]\b|registered\b)", re.IGNORECASE)
+_STREET_BEHIND = re.compile(r",\s{1,3}(?=[^\W\d_a-z])[^,\d]{3,40}\s\d{1,4}\s?[a-zA-Z]?(?=$|,)")
 _NUMBER_IN_NAME = re.compile(r"(?<=[^\W\d_]) \d{3,4}(?=,? [^\W\d_])")
 # What stands over or before a value: no name, however alone it stands.
 _IS_LABEL = re.compile(
@@ -78,6 +79,16 @@ def begins_alike(name: str, domain: str) -> bool:
         if len(first) >= _SHORTEST_ALIKE and domain.startswith(first):
             return True
     return False
+
+
+def is_domain(brand: str, domain: str) -> bool:
+    """Whether a domain is a brand without blanks: `bonjourcafe` of `bonjour café`, `havregarn` of `havregarn.dk`."""
+    words = re.findall(r"[^\W_]+", _TOP_LEVEL.sub("", brand.strip().lower()))
+    folds = (_drop_accents, lambda word: word.translate(_UMLAUTS))
+    return len(domain) >= _SHORTEST_ALIKE and any("".join(map(fold, words)) == domain for fold in folds)
+
+
+_TOP_LEVEL = re.compile(r"(?<=\w)\.[a-z]{2,10}$")
 
 
 def _drop_accents(word: str) -> str:
@@ -157,6 +168,13 @@ def _cut_behind_legal_form(text: str) -> str:
         whole = text[: behind.start()].rstrip()
         # `Muster S.L. inscrita`, `Muster Limited. Registered in England`
         text = next((name for name in (whole, whole.rstrip(".")) if labels.COMPANY.search(name)), text)
-    # `Muster Partnership LLP, 3 Mill Lane`: an address follows.
+    # `Muster Partnership LLP, 3 Mill Lane`, `Muster AG, Lange Str. 90`: an address follows.
+    street = _STREET_BEHIND.search(text)
+    if street and _ends_with_legal_form(text[: street.start()]):
+        return text[: street.start()]
     match = _ADDRESS_BEHIND.search(text)
     return text[: match.start()] if match and labels.COMPANY.search(text[: match.start()]) else text
+
+
+def _ends_with_legal_form(text: str) -> bool:
+    return any(match.end() == len(text) for match in labels.COMPANY.finditer(text))

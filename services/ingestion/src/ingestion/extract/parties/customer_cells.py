@@ -10,6 +10,15 @@ from ingestion.extract.parties.addressing_words import drop_address_words
 from ingestion.extract.parties.company_names import parse_name
 
 NAME_LABEL = re.compile(r"^\W*(?:name|firma|company|nom|naam|nazwa|nome|nombre|název|navn|namn)\W*$", re.IGNORECASE)
+# The same with the name behind it: `Denominazione: FERRAMENTA GALLO SRL`
+NAME_IN_FORM = re.compile(
+    r"^\W*(?:name|firma|company|nom|naam|nazwa|nome|nombre|název|jméno|navn|namn|denomina(?:zione|ción|ção)|ragione\s+sociale|raison\s+sociale|raz[óo]n\s+social|firmenname)\s?:\s*(?P<name>\S.*)",
+    re.IGNORECASE,
+)
+SURNAME_IN_FORM = re.compile(
+    r"^\W*(?:cognome|apellidos?|apelidos?|nazwisko|příjmení|nachname|surname|last\s+name|achternaam|nom\s+de\s+famille|efternavn|efternamn)\s?:\s*(?P<name>\S.*)",
+    re.IGNORECASE,
+)
 _FAR_BESIDE = 150.0  # points: what is farther from a label is in another column of the page
 # Whom a hotel or a restaurant writes to, and who pays by the slip below an invoice.
 _GUEST_OR_PAYER = re.compile(
@@ -82,6 +91,8 @@ def names_customer(label: str) -> bool:
 
 def parse_customer(text: str) -> str | None:
     """Below a heading, or behind a label: `Thank you for your visit` names nobody."""
+    if in_form := NAME_IN_FORM.match(text):
+        return parse_name(in_form["name"])
     addressed = drop_address_words(text)
     if addressed != text:
         return parse_name(addressed)

@@ -7,13 +7,12 @@ from functools import partial
 
 from ingestion.domain.transcript import TextLine
 from ingestion.extract import labels, values
+from ingestion.extract.parties.account_names import is_below_another_company, is_of_customer
 from ingestion.extract.parties.account_words import (
     AccountWords,
     is_account_of_assignee,
-    is_of_customer,
     is_page_of_assignment,
     is_plain_label,
-    names_another,
     weigh_words,
 )
 from ingestion.extract.parties.bare_addresses import list_addressee_lines
@@ -74,14 +73,17 @@ def find_payee_accounts(
     read = [place for place in read if not is_of_customer(page, place.line, place.iban, supplier_name)]
     is_assigned = is_page_of_assignment(page)
     distinct = tuple(dict.fromkeys(place.iban for place in read))
-    ask = partial(weigh_words, page, currency=currency, is_assigned=is_assigned)
+    weigh = partial(weigh_words, page, currency=currency, is_assigned=is_assigned, supplier_name=supplier_name)
     if is_assigned and len(distinct) > 1:
         of_assignee = {place.iban for place in read if is_account_of_assignee(page, place.line, place.iban)}
         read = [place for place in read if place.iban in of_assignee]
-        if len(of_assignee) != 1 or not all(ask(place.line, place.iban) is AccountWords.PLAIN for place in read):
+        if len(of_assignee) != 1 or not all(weigh(place.line, place.iban) is AccountWords.PLAIN for place in read):
             return PayeeAccounts(distinct, is_certain=False)
-    weighed = [(place, ask(place.line, place.iban)) for place in read]
-    possible = [place for place, words in weighed if words is not AccountWords.OTHER_PURPOSE]
+    weighed = [(place, weigh(place.line, place.iban)) for place in read]
+    possible = [place for place, words in weighed if words in (AccountWords.PLAIN, AccountWords.UNKNOWN)]
+    in_sentence = {place.iban for place, words in weighed if words is AccountWords.IN_SENTENCE}
+    if in_sentence and any(place.iban not in in_sentence for place in possible):
+        return PayeeAccounts(distinct, is_certain=False)
     plain = tuple(dict.fromkeys(place.iban for place, words in weighed if words is AccountWords.PLAIN))
     if len({place.iban for place in possible}) <= 1 or not plain:
         return PayeeAccounts(plain)
@@ -91,7 +93,7 @@ def find_payee_accounts(
 def _choose_among(
     page: Sequence[TextLine], places: Sequence[_Place], plain: tuple[str, ...], supplier_name: str | None
 ) -> PayeeAccounts:
-    places = [place for place in places if not names_another(page, place.line, place.iban, supplier_name)]
+    places = [place for place in places if not is_below_another_company(page, place.line, place.iban, supplier_name)]
     if not places:
         return PayeeAccounts(plain, is_certain=False)
     everywhere = set.intersection(*({place.iban for place in block} for block in _list_blocks(page, places)))

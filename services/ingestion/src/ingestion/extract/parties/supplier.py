@@ -5,16 +5,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median
 
-from ingestion.domain.transcript import TextLine
+from ingestion.domain.transcript import TextCell, TextLine
 from ingestion.extract import labels
 from ingestion.extract.page_blocks import find_cell, list_block
 from ingestion.extract.parties import business_marks as marks
 from ingestion.extract.parties.account_holder import find_account_holder
 from ingestion.extract.parties.addressing_words import is_addressee
 from ingestion.extract.parties.bare_addresses import BareAddress, list_bare_addresses
-from ingestion.extract.parties.company_names import begins_alike, contains_name, normalize_name, parse_name
+from ingestion.extract.parties.company_names import begins_alike, contains_name, is_domain, normalize_name, parse_name
 from ingestion.extract.parties.customer_cells import (
+    NAME_IN_FORM,
     NAME_LABEL,
+    SURNAME_IN_FORM,
     find_buyer_label,
     names_customer,
     parse_customer,
@@ -36,7 +38,7 @@ from ingestion.extract.parties.supplier_signs import Candidate, Sign, has_legal_
 from ingestion.extract.parties.third_parties import is_third_party, is_written_for_another, names_other_contractor
 from ingestion.extract.parties.wrapped_names import join_wrapped_name, may_go_on_below
 from ingestion.extract.titles import kind_words
-from ingestion.extract.values import is_money
+from ingestion.extract.values import is_money, mask_dates
 
 _HEAD_LINES = 8
 _MAX_CELLS = 12  # of a line
@@ -46,6 +48,11 @@ _NARROW = 30.0  # times a line's height: what a till prints on
 # How sure a name must be, and how far ahead of the next.
 _ENOUGH = 3.0
 _AHEAD = 1.0
+_NUMBER_OF_SELLER = re.compile(
+    rf"(?:{labels.REGISTER.pattern}|\b(?:steuer-?\s?(?:nummer|nr)|st\.?-?\s?nr)\b)\W{{0,12}}\d[\d ./-]{{4,}}",
+    re.IGNORECASE,
+)
+_BRAND_LINES, _LONGEST_BRAND = 3, 40  # letters
 _MAX_CERTAIN = 8  # of a page with more nobody knows which it is
 _LARGE = 1.3  # of the height of most lines: the type of a letter head
 
@@ -65,6 +72,7 @@ _SALESPERSON = re.compile(
     r"|s[æä]lj?[egt]s?\s+a[fv]|(?:sold|issued)\s+by|sprzedawca|sprzedawan[ey]\s+przez|wystawca|prodávající|emitente|emisor)\b",
     re.IGNORECASE,
 )
+_CAPITAL = re.compile(r"\b(?:\w{0,6}kapital|capitale?|kapitał\w?)\b", re.IGNORECASE)
 # `From` and `Remit to` name stations and branches too.
 _NO_NAMING = re.compile(r"^\W*(?:from|remit|service)\b", re.IGNORECASE)
 
@@ -98,11 +106,6 @@ class _Page:
     def is_in_foot(self, index: int) -> bool:
         is_outer = self.lines[index].page in (self.lines[0].page, self.last_page) and index < self.slip
         return is_outer and index > len(self.lines) * marks.FOOT
-
-
-def find_supplier_name(page: Sequence[TextLine]) -> str | None:
-    supplier = find_supplier(page)
-    return None if supplier is None else supplier.name
 
 
 def find_supplier(page: Sequence[TextLine]) -> Supplier | None:
@@ -155,6 +158,7 @@ def _gather_names(lines: Sequence[TextLine]) -> _Names:
                 if not page.is_in_foot(index):
                     names.get_candidate(holder).add(Sign.HOLDER_ABOVE_FOOT)
     _join_head_and_foot(names)
+    _add_brand(names, page)
     _add_signs_of_page(names, lines)
     return names
 
@@ -220,6 +224,8 @@ def _add_name(names: _Names, page: _Page, index: int, number: int) -> None:
     is_over_window = sender is not None and stands_over_window(lines, index, number)
     if name and is_third_party(line, number, name):
         return
+    if name and _is_street_of_line(line.cells[number].text, name):
+        name = None
     if name and not is_below_sender_line(lines, index, number) and not _is_street(lines, index, number):
         candidate = names.get_candidate(name)
         candidate.rows.add(index)
@@ -237,9 +243,10 @@ def _add_name(names: _Names, page: _Page, index: int, number: int) -> None:
 
 
 def _is_street_or_row(candidate: Candidate, line: TextLine) -> bool:
-    """`Ring 3` stands in head and foot as well, and so may what was sold, with its price."""
+    """`Ring 3` stands in head and foot as well, and so may what was sold, with its price; a company's capital is
+    none."""
     is_street = HOUSE.search(candidate.written) is not None and not has_legal_form(candidate)
-    return is_street or any(is_money(cell.text) for cell in line.cells)
+    return is_street or any(is_money(mask_dates(cell.text)) and not _CAPITAL.search(cell.text) for cell in line.cells)
 
 
 def _score_name(candidate: Candidate, page: _Page, index: int, number: int) -> None:
@@ -338,6 +345,31 @@ def _join_head_and_foot(names: _Names) -> None:
             names.candidates.pop(key, None)
 
 
+def _add_brand(names: _Names, page: _Page) -> None:
+    """`bonjour café` in large letters over the page, and in its foot a company with its numbers and that domain, or
+    with these words in its name."""
+    heads = (line for line in page.lines[:_BRAND_LINES] if page.is_on_first(line) and line.top < _LETTER_HEAD)
+    brand = next((line.cells[0].text for line in heads if line.height > _LARGE * page.usual_height), "")
+    if not 0 < len(brand) <= _LONGEST_BRAND or labels.BARE_DOCUMENT.match(brand):
+        return
+    above = (
+        cell for index, line in enumerate(page.lines) if not page.is_in_foot(index) for cell in line.cells[:_MAX_CELLS]
+    )
+    # Whoever sells under the brand has a number of his own: of the register, or at the tax office.
+    if any(_NUMBER_OF_SELLER.search(cell.text) and not labels.BUYER.search(cell.text) for cell in above):
+        return
+    is_of_foot = any(is_domain(brand, domain) for domain in page.domains_in_foot)
+    feet = [
+        foot
+        for foot in names.candidates.values()
+        if foot.signs >= _IN_FOOT and has_legal_form(foot) and Sign.UPPER not in foot.signs
+    ]
+    for foot in feet[:_MAX_CERTAIN]:
+        is_name = normalize_name(brand) == normalize_name(foot.written) or contains_name(foot.written, brand)
+        if is_name or (is_of_foot and len(feet) == 1):
+            foot.add(Sign.BRAND)
+
+
 def _add_signs_of_page(names: _Names, lines: Sequence[TextLine]) -> None:
     is_from_till = not names.customers and _is_from_till(lines)
     is_narrow = _is_narrow(lines)
@@ -414,15 +446,39 @@ def _is_street(page: Sequence[TextLine], line_index: int, cell_index: int) -> bo
     return HOUSE.search(cell.text) is not None and below is not None and TOWN.match(below[1].text) is not None
 
 
+def _is_street_of_line(text: str, name: str) -> bool:
+    """`Via dei Banchi 7 - 53100 Siena - Tel. …`"""
+    if HOUSE.search(name) is None or labels.COMPANY.search(name) or not text.startswith(name):
+        return False
+    return TOWN.match(text[len(name) :].lstrip(" ,-–—|·•")) is not None
+
+
 def _find_labelled_seller(page: Sequence[TextLine], index: int, number: int) -> str | None:
     cell = page[index].cells[number]
     match = labels.SELLER.search(cell.text)
     if not match or labels.BUYER.search(cell.text):
         return None
+    if in_form := _find_name_in_form(page, index, cell):
+        return in_form
     for text in _list_texts_for_label(page, index, number, match.end()):
         if name := parse_name(text.lstrip(" :")):
             return name
     return None
+
+
+def _find_name_in_form(page: Sequence[TextLine], index: int, heading: TextCell) -> str | None:
+    """`Nazwa: Muster Sp. z o.o.` below a heading, where other fields of a form may stand before it."""
+    for at, line in enumerate(page[index + 1 : index + _FORM_LINES], index + 1):
+        cell = next((other for other in line.cells if abs(other.left - heading.left) < _SAME_LEFT), None)
+        if line.page != page[index].page or (cell is not None and labels.BUYER.search(cell.text)):
+            return None
+        if cell is not None and (match := NAME_IN_FORM.match(cell.text)):
+            surname = next((SURNAME_IN_FORM.match(below.text) for _, below in list_block(page, at, cell, 1)), None)
+            return parse_name(match["name"] if surname is None else f"{match['name'].strip()} {surname['name']}")
+    return None
+
+
+_FORM_LINES, _SAME_LEFT = 8, 12.0
 
 
 def _list_texts_for_label(page: Sequence[TextLine], index: int, number: int, end: int) -> Iterator[str]:

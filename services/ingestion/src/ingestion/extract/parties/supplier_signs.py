@@ -46,6 +46,7 @@ class Sign(Enum):
     HEADS_BLOCK = "heads its block"
     OF_BUSINESS = "of a business"  # what no customer's address has, in its letter head
     WHOLE_FOOT = "whole foot"  # all that a business has, its account and its domain, and nobody else
+    BRAND = "brand"  # in large letters over the page, of its foot's domain or in its name
     IMPRINT = "imprint"  # in the foot, which it stands in again
     NUMBER_OF_FOOT = "number of the foot"
     # Of the page.
@@ -68,6 +69,7 @@ _FIRST_AT_TILL = (Sign.FIRST, Sign.OWN_NUMBER, Sign.CONTACT)
 # What a customer at the top has not, though he has a telephone, a number, a domain and an account as well.
 _NO_CUSTOMER = (Sign.OTHER_CUSTOMER, Sign.ADDRESS_BELOW, Sign.OF_BUSINESS)
 _LARGE_HEAD = {Sign.LETTER_HEAD, Sign.LARGE, Sign.HEADS_BLOCK}
+_WHOLE_BLOCK = {Sign.UPPER, Sign.COMPANY, Sign.HEADS_BLOCK, Sign.OWN_TAX_ID, Sign.OWN_DOMAIN}
 _CERTAIN = tuple(
     map(
         frozenset,
@@ -85,12 +87,14 @@ _CERTAIN = tuple(
             *({Sign.LETTER_HEAD, Sign.OWN_NUMBER, Sign.MAIL, other} for other in _NO_CUSTOMER),
             # Nobody prints whom he writes to in larger type than the rest.
             *({*_LARGE_HEAD, Sign.OWN_NUMBER, other} for other in (Sign.COMPANY, Sign.CONTACT)),
-            *({*_LARGE_HEAD, Sign.COMPANY, other} for other in (Sign.OWN_DOMAIN, Sign.ADDRESS_BELOW)),
+            *({*_LARGE_HEAD, Sign.COMPANY, other} for other in (Sign.DOMAIN, Sign.OWN_DOMAIN, Sign.ADDRESS_BELOW)),
             *({*_LARGE_HEAD, Sign.CONTACT, other} for other in (Sign.OWN_DOMAIN, Sign.ADDRESS_BELOW)),
             *({*_LARGE_HEAD, Sign.MAIL, other} for other in (Sign.OTHER_CUSTOMER, Sign.ADDRESS_BELOW)),
             {Sign.LETTER_HEAD, Sign.HEADS_BLOCK, Sign.OF_BUSINESS, Sign.ADDRESS_BELOW},
             {Sign.UPPER, Sign.COMPANY, Sign.HEADS_BLOCK, Sign.OWN_NUMBER, Sign.OTHER_CUSTOMER},
             {Sign.UPPER, Sign.COMPANY, Sign.HEADS_BLOCK, Sign.OWN_DOMAIN, Sign.OTHER_CUSTOMER},
+            # Beside a customer whom no label names: his block is like it, but not in the foot.
+            {*_WHOLE_BLOCK, Sign.IMPRINT},
             {Sign.TOP, Sign.COMPANY, Sign.HEADS_BLOCK, Sign.OTHER_CUSTOMER},
             # A till prints whose it is first; whose bill it is may follow.
             *({Sign.TILL, Sign.TOP, Sign.COMPANY, other} for other in _FIRST_AT_TILL),
@@ -98,10 +102,17 @@ _CERTAIN = tuple(
             {Sign.HOLDER_ABOVE_FOOT, Sign.OWN_TAX_ID, Sign.ONLY_TAX_ID},
             {Sign.FOOT, Sign.COMPANY, Sign.OWN_TAX_ID, Sign.ONLY_TAX_ID, Sign.DOMAIN_OF_MAIL},
             {Sign.WHOLE_FOOT, Sign.COMPANY, Sign.ONLY_TAX_ID, Sign.OTHER_CUSTOMER},
+            # Head and foot agree: the brand over the page is that of the company whose numbers the foot has.
+            {Sign.BRAND, Sign.COMPANY, Sign.IMPRINT, Sign.NUMBER_OF_FOOT, Sign.OWN_TAX_ID, Sign.ONLY_TAX_ID},
         ),
     )
 )
 _CALLED = frozenset({Sign.NAMED, Sign.SENDER_LINE})
+# What a label over the block has not.
+_OF_A_HEAD = frozenset({Sign.COMPANY, Sign.LARGE, Sign.HEADS_BLOCK, Sign.DOMAIN, Sign.OWN_NUMBER, Sign.CONTACT})
+_OF_BUSINESS = frozenset(
+    {*(Sign.COMPANY, Sign.OWN_NUMBER, Sign.DOMAIN, Sign.HOLDER), *(Sign.OF_BUSINESS, Sign.CONTACT, Sign.MAIL)}
+)
 _STRONG = frozenset({Sign.NAMED, Sign.SENDER_LINE, Sign.HOLDER, Sign.OWN_NUMBER, Sign.IMPRINT})
 _PLACES_OF_SELLER = frozenset({Sign.LETTER_HEAD, Sign.UPPER, Sign.LABEL, Sign.SENDER_LINE})
 
@@ -160,7 +171,13 @@ def _may_be_seller(other: Candidate) -> bool:
 def _contradicts(best: Candidate, other: Candidate) -> bool:
     if other.signs & _CALLED and not best.signs & _CALLED:
         return True
+    if Sign.BRAND in best.signs:
+        # The head is the brand's: whoever stands below it as a business does may sell under it.
+        is_business = bool(other.signs & _OF_BUSINESS)
+        return Sign.UPPER in other.signs and is_business and Sign.HAS_BARE_ADDRESS not in other.signs
     if Sign.LETTER_HEAD not in best.signs and not best.signs & _CALLED:
+        if best.signs >= {*_WHOLE_BLOCK, Sign.IMPRINT}:
+            return Sign.LETTER_HEAD in other.signs and bool(other.signs & _OF_A_HEAD)
         return Sign.LETTER_HEAD in other.signs  # the head is no picture
     # Whoever has less than a number, a foot or an account may be a partner of whom is paid, or stands in the head too.
     if best.signs & _STRONG:

@@ -16,7 +16,7 @@ from ingestion.extract.parties.american_address import has_american_address
 from ingestion.extract.trades.american_broker import is_american_broker
 from ingestion.extract.trades.lines import read_lines
 from ingestion.extract.trades.named_days import list_settlement_dates
-from ingestion.extract.trades.side_and_dates import find_trade_date
+from ingestion.extract.trades.trade_dates import LATEST_POSSIBLE_SETTLEMENT, find_trade_date
 
 _MONTH_FIRST = re.compile(
     r"\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
@@ -25,7 +25,8 @@ _MONTH_FIRST = re.compile(
 _DAY_FIRST_LANGUAGE = re.compile(
     r"\b(?:kauf|verkauf|zeichnung|rücknahme|betrag|achat|vente|souscription|rachat|montant|cours|compra|venta|reembolso|importe"
     r"|suscripción|acquisto|vendita|sottoscrizione|rimborso|importo|prezzo|aankoop|verkoop|inschrijving|bedrag|koers|venda|subscrição"
-    r"|resgate|montante|preço|købt|solgt|datum|fecha)\b"
+    r"|resgate|montante|preço|købt|solgt|datum|fecha"
+    r"|køb|kjøp|salg|handelsdato|afregningsdato|oppgjørsdato|kurtage|kurtasje|kursværdi|kupno|sprzedaż|kwota|nákup|prodej|částka)\b"
 )
 _DAY_FIRST_COUNTRY = re.compile(r"\b(?:fca|gbp|united kingdom|london|england|ireland|australia|eur)\b|£|€")
 _ISIN = re.compile(r"\b([A-Z]{2})[A-Z0-9]{9}\d\b")
@@ -39,7 +40,6 @@ _IN_NAME = re.compile(r"%|\b(?:due|matur\w+|expir\w+|call|put|ex-?div\w*)\b", re
 _DAYS_OF_WEEK = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _DAY_OF_WEEK = re.compile(rf"\b({'|'.join(_DAYS_OF_WEEK)})(?:[a-z]{{0,6}}day)?\.?,?\s{{1,3}}$", re.IGNORECASE)
 _USUAL_DAYS = 3  # on which exchanges are open
-_LONG_SETTLEMENT = timedelta(days=92)
 _AFTER_STATEMENT = timedelta(days=20)
 _SOON = timedelta(days=5)
 _SATURDAY = 5
@@ -178,4 +178,4 @@ def _is_usual(traded: date, settled: date) -> bool:
 
 def _is_possible(traded: date, settled: date) -> bool:
     is_open = max(traded.weekday(), settled.weekday()) < _SATURDAY
-    return is_open and timedelta() <= settled - traded <= _LONG_SETTLEMENT
+    return is_open and timedelta() <= settled - traded <= LATEST_POSSIBLE_SETTLEMENT

@@ -33,6 +33,9 @@ class Label(StrEnum):
     DIRECTION = "direction"  # what kind of trade it was
 
 
+LABELS_OF_NUMBERS = frozenset({Label.QUANTITY, Label.PRICE, Label.GROSS, Label.SETTLED, Label.FEE, Label.TAX})
+LABELS_OF_SECURITY = frozenset({Label.ISIN, Label.WKN, Label.TICKER})
+
 _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
     (
         Label.IGNORED,
@@ -131,7 +134,7 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
         (
             r"[a-zäöüß]{0,30}steuern?\b|kest\s+(?:i|ii|iii)|stempel(?:geb[üu]hr)?|[a-z]{0,20}taks\b|roerende\s+voorheffing|droits?\s+de\s+timbre|csg\b|crds\b|contributions?\s+sociales|irpf\b|retenci[óo]n(?:\s+(?:a\s+cuenta|fiscal|irpf))?|tasa\s+(?:tobin|financiera)|imposta\s+di\s+bollo|bolli\b|bollo\b|capital\s+gains?(?:\s+tax)?|imp(?:osto|\.)\s*(?:do\s+|de\s+)?selo|selo\b|irs\b|consumption\s+tax|ftt|panel\s+(?:on\s+takeovers|levy)",
             r"(?:kapitalertrags?|quellen|abgeltungs?|kirchen|finanztransaktions?|umsatz|stempel|b[öo]rsenumsatz)-?s?t(?:euer|\.)|kapst|kest\b|kist\b|solz\b|solidarit[äa]ts\w*|steuern?\b|eidg\w*\.?\s+(?:umsatz-?)?(?:abgaben?|stempelsteuer|stempel)|umsatzabgaben?|stempelabgaben?",
-            r"(?:withholding|stamp|transaction|financial\s+transaction|capital\s+gains|securities|sales)\s+(?:tax|duty)|stamp\s+duty(?:\s+reserve\s+tax)?|sdrt|ptm\s+levy|tax(?:es)?\b|gst\b|vat\b|levy\b|ftt\b",
+            r"(?:withholding|stamp|transaction|financial\s+transaction|capital\s+gains|securities|sales)\s+(?:tax|duty)|stamp\s+duty(?:\s+reserve\s+tax)?|sdrt|ptm\s+levy|tax(?:es)?\b|gst\b|vat\b|levy\b|ftt\b|itf\b",
             r"(?:taxe|imp[ôo]t|ttf|tob|pr[ée]l[èe]vement\w*|t\.?v\.?a\.?)\b(?:\s+(?:sur\s+les\s+)?(?:transactions?\s+financi[èe]res?|bourse|sociaux))?|retenci[óo]n|impuesto\w*|i\.?v\.?a\.?\b",
             r"imposta(?:\s+\w+)?|tobin\s+tax|ritenuta|imposto(?:\s+(?:de\s+)?selo)?|beurs(?:taks|belasting)|belasting|reten[çc][ãa]o|udbytteskat|skat\b",
             r"[a-zåäö]{0,20}skatt(?:en)?\b|podatek(?:\s+\w+)?|da[ňn](?=\s)(?:\s+z\s+\w+)?",
@@ -178,7 +181,7 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
         (
             r"(?:b[öo]rsen|b[öo]rsenplatz|handelsplatz)-?(?:abgaben?|taxen?)\b|(?:fremde|eigene|b[öo]rsen|handels|depot|maklercourtage|clearing|abwicklungs|transaktions|order|grund|handelsplatz|dritt|pauschal)?-?(?:provision|spesen|geb(?:ü|ue?)hr(?:en)?|entgelte?|kosten|auslagen|courtage|kommission)\b",
             r"\w{0,30}(?:geb(?:ü|ue?)hr(?:en)?|entgelt|spesen|provision|courtage|kommission|pauschale)\b|ausgabeaufschlag|r[üu]cknahmeabschlag|agio\b",
-            r"(?:brokers?\s+)?commissions?|(?:dealing|brokerage|transaction|exchange|clearing|platform|trading|regulatory|execution|service|handling|foreign\s+exchange|fx|stamp|initial|exit|third\s+party|dealer)?\s*(?:fees?|charges?|costs?)\b|brokerage\b|ecn\b",
+            r"(?:brokers?\s+)?commissions?|(?:dealing|brokerage|transaction|exchange|clearing|platform|trading|regulatory|execution|service|handling|foreign\s+exchange|fx|stamp|initial|exit|third\s+party|dealer)?\s*(?:fees?|charges?|costs?)\b|brokerage\b|comm\b\.?(?=\s*(?:$|[\t/]))|ecn\b",
             r"frais(?:\s+(?:de\s+)?\w+)?|courtages?\b|commissions?\b|gastos(?:\s+\w+)?|corretaje\w*|comisi[óo]n(?:es)?|c[áa]non\w*|tarifa\w*",
             r"commissioni?\b|spese(?:\s+\w+)?|(?:transactie|makelaars|beurs|order)?kosten\b|provisie|makelaarsloon|comiss(?:[ãa]o|[õo]es)|corretagem|emolumentos|taxa\s+de\s+\w+|custos?\b|kurtage|handelsomkostninger|gebyr\w*",
             r"(?:diverse|sonstige)(?=\W{0,4}(?:[a-z]{3}\s*)?\W{0,3}\d{1,6}[.,]\d\d)",
@@ -323,12 +326,6 @@ TAX_SETTLEMENT = re.compile(
     r"|tax\s+(?:equali[sz]ation|settlement|offset|adjustment|optimi[sz]ation)|r[ée]gularisation\s+fiscale|compensaci[óo]n\s+fiscal|regolarizzazione\s+fiscale|conguaglio\s+fiscale|fiscale\s+verrekening|regulariza[çc][ãa]o\s+fiscal)\W*",
     re.IGNORECASE,
 )
-# What a bank takes, where a line may say it together with what a state takes.
-FEES_TOGETHER = (
-    r"(?:\w{0,20}kosten|\w{0,20}spesen|\w{0,20}geb[üu]hren|\w{0,12}entgelte?|\w{0,12}provision(?:en)?|courtagen?|kommission(?:en)?|fees?|charges?|costs?|commissions?|brokerage|frais|courtages?|gastos|comision(?:es)?"
-    r"|comisi[óo]n|spese|commissioni|oneri|diritti|comiss(?:ão|ões)|despesas|encargos|custos|gebyrer|omkostninger|kurtage|avgifter|op[łl]aty|prowizj[ae])"
-)
-
 # What a line may say before the word that begins a trade: a date, whose, or that it was done.
 ANCHOR = re.compile(
     r"^[\W_]*(?:\d{1,2}[./-]\d{1,2}(?:[./-](?:\d{4}|\d{2})?)?\s+){0,2}"

@@ -9,7 +9,7 @@ from itertools import islice
 
 from ingestion.domain.transcript import TextLine
 from ingestion.extract import values
-from ingestion.extract.trades.labels import Label, find_labels
+from ingestion.extract.trades.labels import LABELS_OF_NUMBERS, Label, find_labels
 from ingestion.extract.trades.numbers import CURRENCIES, Number, NumberStyle, determine_style, find_numbers, mask_codes
 
 MAX_LINES = 1500
@@ -103,7 +103,7 @@ def read_lines(
 
 
 def _has_label(named: Iterable[re.Match[str]]) -> bool:
-    return any(match.lastgroup in _NUMERIC for match in named)
+    return any(match.lastgroup in LABELS_OF_NUMBERS for match in named)
 
 
 def _read_line(
@@ -217,10 +217,10 @@ def is_long_sentence(line: ReadLine) -> bool:
 
 def list_numbers_at(lines: Sequence[ReadLine], line: ReadLine, place: LabelPlace) -> list[Number]:
     """The numbers that a label speaks of: behind it up to the next label, else below it."""
-    return list_numbers_behind(line, place) or _list_numbers_below(lines, line, place)
+    return _list_numbers_behind(line, place) or _list_numbers_below(lines, line, place)
 
 
-def list_numbers_behind(line: ReadLine, place: LabelPlace) -> list[Number]:
+def _list_numbers_behind(line: ReadLine, place: LabelPlace) -> list[Number]:
     """Up to the next label, but over that of a date: `Total due  Value date 19/01/2026  209.95`.
 
     What was set off before or after a trade, and what it was computed from, is nothing that its labels say.
@@ -299,7 +299,6 @@ _SET_OFF = re.compile(
     r"verrechnungstopf|bemessung|berechnung|sparerpausch|freistellung|freibetrag|verlust|gewinn", re.IGNORECASE
 )
 _DATED = frozenset({Label.TRADE_DATE, Label.SETTLEMENT_DATE})
-_NUMERIC = frozenset({Label.QUANTITY, Label.PRICE, Label.GROSS, Label.SETTLED, Label.FEE, Label.TAX})
 
 
 def _list_numbers_below(lines: Sequence[ReadLine], line: ReadLine, place: LabelPlace) -> list[Number]:
@@ -307,7 +306,7 @@ def _list_numbers_below(lines: Sequence[ReadLine], line: ReadLine, place: LabelP
     lone label, what begins the next line."""
     if any(n.start >= place.end or n.is_money for n in line.numbers):
         return []  # no head of a table: it has values itself
-    heads = [other for other in line.labels if other.label in _NUMERIC]
+    heads = [other for other in line.labels if other.label in LABELS_OF_NUMBERS]
     below = [row for row in _list_lines_below(lines, line) if not _has_labels_of_its_own(row, place.label)]
     if len(heads) >= 2:
         for row in below:
@@ -338,7 +337,10 @@ def _find_around_name(line: ReadLine, place: LabelPlace, heads: Sequence[LabelPl
 def _has_labels_of_its_own(row: ReadLine, label: Label) -> bool:
     """Whether the amounts of a row are what its own labels say: then they are nothing that stands above."""
     return any(
-        own.label in _NUMERIC and own.label is not label and not _is_unit(row, own) and list_numbers_behind(row, own)
+        own.label in LABELS_OF_NUMBERS
+        and own.label is not label
+        and not _is_unit(row, own)
+        and _list_numbers_behind(row, own)
         for own in row.labels
     )
 

@@ -15,7 +15,12 @@ from ingestion.extract.trades.settlement import Settlement
 
 _MAX_CELL = 140  # letters
 _MAX_WORDS_OF_KIND = 8  # in a cell
-_FEE = re.compile(rf"(?<!\w)(?:{labels.FEES_TOGETHER}|(?:order|dealing|trading)?\s?fee)(?!\w)", re.IGNORECASE)
+# What a bank takes, where a line may say it together with what a state takes.
+_FEES = (
+    r"(?:\w{0,20}kosten|\w{0,20}spesen|\w{0,20}geb[üu]hren|\w{0,12}entgelte?|\w{0,12}provision(?:en)?|courtagen?|kommission(?:en)?|fees?|charges?|costs?|commissions?|brokerage|frais|courtages?|gastos|comision(?:es)?"
+    r"|comisi[óo]n|spese|commissioni|oneri|diritti|comiss(?:ão|ões)|despesas|encargos|custos|gebyrer|omkostninger|kurtage|avgifter|op[łl]aty|prowizj[ae])"
+)
+_FEE = re.compile(rf"(?<!\w)(?:{_FEES}|(?:order|dealing|trading)?\s?fee)(?!\w)", re.IGNORECASE)
 _TAX = re.compile(
     labels.TAX_WORD.pattern
     + r"|\b(?:ttf|tob|ftt|tobin|(?-i:IS)|duties|levies|tributos|imposte|tasse|skatt\w{0,3}|podat(?:ek|ki))\b"

@@ -8,14 +8,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from enum import Enum, auto
 
-from ingestion.extract.trades.labels import Label
+from ingestion.extract.trades.labels import LABELS_OF_SECURITY, Label
 from ingestion.extract.trades.lines import ReadLine
 from ingestion.extract.trades.security import ISIN
 from ingestion.extract.trades.trade import TradeReading
 
 _MIN_TRADES = 2
 _LINES_ABOVE = 4
-_OF_SECURITY = frozenset({Label.ISIN, Label.WKN, Label.TICKER})
 _MIN_HEADS = 3  # labels of a line without values: the head of a table
 
 
@@ -57,7 +56,7 @@ def _list_named(line: ReadLine) -> frozenset[_Named]:
     if len(labels) >= _MIN_HEADS and not line.numbers and not line.dates and ISIN.search(line.text) is None:
         return frozenset()
     found = set()
-    if labels & _OF_SECURITY or ISIN.search(line.text) is not None:
+    if labels & LABELS_OF_SECURITY or ISIN.search(line.text) is not None:
         found.add(_Named.SECURITY)
     if Label.NAME in labels:
         found.add(_Named.NAME)

@@ -12,7 +12,7 @@ from itertools import islice
 from ingestion.domain.transcript import TextCell
 from ingestion.extract.titles import kind_words
 from ingestion.extract.trades import labels
-from ingestion.extract.trades.labels import Label
+from ingestion.extract.trades.labels import LABELS_OF_SECURITY, Label
 from ingestion.extract.trades.lines import (
     LabelPlace,
     ReadLine,
@@ -55,7 +55,6 @@ _SAID_NAME = re.compile(
     r"(?:at|aan|zu|à|a|al|till|til|por|@)\s[^\W\d_$€£]{0,3}[$€£]?\s?\d",
     re.IGNORECASE,
 )
-_OF_SECURITY = frozenset({Label.ISIN, Label.WKN, Label.TICKER})
 
 
 def find_name(
@@ -173,7 +172,7 @@ def _find_before_isin(lines: Sequence[ReadLine], line: ReadLine, isin: str | Non
     match = ISIN.search(line.text)
     if match is None or (isin is not None and match[1] != isin):
         return None  # the row of another security
-    end = min((place.start for place in line.labels if place.label in _OF_SECURITY), default=match.start())
+    end = min((place.start for place in line.labels if place.label in LABELS_OF_SECURITY), default=match.start())
     front = line.text[: min(end, match.start())].strip(" \t,:-")
     number = _find_first_number(line)
     start = number[1] if number is not None else 0

@@ -1,7 +1,6 @@
 """The trades of a document: parted into what speaks of each, read one by one, and what the document is."""
 
 import re
-from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -13,49 +12,32 @@ import orjson
 from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.trade import ACTIVITY_STATEMENT, CONTRACT_NOTE
 from ingestion.domain.transcript import TextLine, Transcript
-from ingestion.extract import values
 from ingestion.extract.layout_rules import cut_lines
 from ingestion.extract.ocr_certainty import find_uncertain_trade_values, was_read_by_ocr
 from ingestion.extract.page_marks import find_doubt_of_marks, show_marks
 from ingestion.extract.titles import kind_words
 from ingestion.extract.titles.document_kind import (
-    BANK_KINDS,
     DocumentKind,
-    classify_lines,
     find_title,
-    has_title,
-    names_security,
 )
-from ingestion.extract.trades import labels
-from ingestion.extract.trades.columns import Columns, find_columns, list_currency_cells
-from ingestion.extract.trades.currency_doubts import says_currency_of_all
-from ingestion.extract.trades.currency_names import names_base_currency, names_currency_of_account
+from ingestion.extract.trades.columns import Columns
 from ingestion.extract.trades.day_order import determine_day_first, may_be_dollar_of_other_country
 from ingestion.extract.trades.labels import Label
-from ingestion.extract.trades.later_papers import is_report_on_trades
 from ingestion.extract.trades.lines import MAX_LINES, ReadLine, read_lines
 from ingestion.extract.trades.mixed_costs import has_column_of_both
 from ingestion.extract.trades.named_above import forget_what_stands_above
 from ingestion.extract.trades.named_days import begins_with_other_day
 from ingestion.extract.trades.no_trade import (
     has_valuation_title,
-    is_called_no_trade,
-    is_of_terms,
     is_read_as_trade,
-    may_book_trade,
-    may_list_what_was_done,
-    names_costs_and_value,
     names_income,
-    says_no_trade,
     says_side_alone,
-    tells_of_trade,
 )
-from ingestion.extract.trades.no_trade_words import LIKE_TRADE
-from ingestion.extract.trades.numbers import CURRENCIES, DOLLARS
+from ingestion.extract.trades.numbers import DOLLARS
 from ingestion.extract.trades.other_securities import drop_isin_of_other
 from ingestion.extract.trades.paper_doubts import find_paper_doubts
 from ingestion.extract.trades.plain_letters import restore_letters
-from ingestion.extract.trades.row_side import SidePlace, find_row_side, says_not_done
+from ingestion.extract.trades.row_side import says_not_done
 from ingestion.extract.trades.row_trades import read_row_trades
 from ingestion.extract.trades.rows import find_product_rows
 from ingestion.extract.trades.sections import (
@@ -66,19 +48,20 @@ from ingestion.extract.trades.sections import (
     list_lines_without_trades,
 )
 from ingestion.extract.trades.security import (
-    find_account,
-    find_account_name,
     find_reference,
     has_several_accounts,
     list_isins,
     list_other_isins,
 )
-from ingestion.extract.trades.side_and_dates import SHORT_DATE, find_direction
+from ingestion.extract.trades.shared_facts import SharedFacts, find_shared_facts
+from ingestion.extract.trades.side import find_direction
+from ingestion.extract.trades.surer_readings import choose_single, holds_together
 from ingestion.extract.trades.taken_back import ReplacedNote, build_cancellation, find_replaced_note
 from ingestion.extract.trades.time_of_dealing import names_other_day_of_dealing
-from ingestion.extract.trades.trade import SharedFacts, TradeReading, read_trade
-from ingestion.extract.trades.unfilled_orders import says_nothing_filled, tells_of_filled_order
-from ingestion.extract.trades.unread_rows import has_day, list_rows_below_heads, list_unread_rows
+from ingestion.extract.trades.trade import TradeReading, read_trade
+from ingestion.extract.trades.trade_papers import begins_trade, may_have_trades
+from ingestion.extract.trades.unfilled_orders import says_nothing_filled
+from ingestion.extract.trades.unread_rows import list_unread_rows
 from ingestion.extract.trades.whose_side import doubt_side
 from mailroom_common.parser import JSON
 
@@ -94,8 +77,8 @@ _MAX_BLOCK = 60  # lines of one trade
 @dataclass(frozen=True, slots=True)
 class NoteReading:
     """`has_trades` False: the document has none, and says so by what it is. `doubts` is what the trades do not account
-    for: `trades`, securities that none of them is in; `lines`, more text than is read; `corrected`, another note of the
-    trade, which is to be taken back."""
+    for: what `find_paper_doubts` says; `trades` also for securities and rows that none of them is in; `lines`, more
+    text than is read; `unfilled`, an order that was perhaps not carried out."""
 
     document_type: str
     trades: tuple[TradeReading, ...]
@@ -149,7 +132,7 @@ def read_note(text: Sequence[TextLine]) -> NoteReading:
     day_first = determine_day_first(page)
     lines, other_groups = read_lines(page, day_first)
     reading = _read_lines(page, lines, is_cut=len(text) > MAX_LINES)
-    if other_groups is None or reading.confidence >= _CERTAIN:
+    if other_groups is None or reading.confidence >= _CERTAIN or holds_together(reading.trades):
         return reading
     # `12 171,50` are twelve shares at 171.50 where columns are lost, or thousands: what holds together decides.
     lines, _ = read_lines(page, day_first, other_groups)
@@ -158,7 +141,7 @@ def read_note(text: Sequence[TextLine]) -> NoteReading:
 
 
 def _read_lines(page: Sequence[TextLine], lines: Sequence[ReadLine], *, is_cut: bool) -> NoteReading:
-    shared = _find_shared_facts(lines)
+    shared = find_shared_facts(lines)
     kind = find_title(page)
     if kind is None and has_valuation_title(page):
         kind = DocumentKind.ACTIVITY_STATEMENT
@@ -169,7 +152,7 @@ def _read_lines(page: Sequence[TextLine], lines: Sequence[ReadLine], *, is_cut: 
     if has_column_of_both(lines):
         readings = list(map(_forget_costs, readings))
     document_type = ACTIVITY_STATEMENT if kind is DocumentKind.ACTIVITY_STATEMENT else CONTRACT_NOTE
-    if not is_cut and not _may_have_trades(page, lines, kind, readings):
+    if not is_cut and not may_have_trades(page, lines, kind, readings):
         if kind is not DocumentKind.ACTIVITY_STATEMENT or (inside := _find_note_inside(lines, shared)) is None:
             return NoteReading(document_type, (), has_trades=False, doubts=())
         document_type, readings = CONTRACT_NOTE, [inside]
@@ -204,7 +187,7 @@ def _read_trades(lines: Sequence[ReadLine], shared: SharedFacts, kind: DocumentK
         for block in blocks
     ]
     readings = forget_what_stands_above(readings, blocks, lines)
-    if sum(map(_is_solved, readings)) >= _SEVERAL:
+    if sum(reading.is_solved for reading in readings) >= _SEVERAL:
         return readings
     if rows := read_row_trades(lines, shared, is_statement=kind is DocumentKind.ACTIVITY_STATEMENT):
         return rows
@@ -213,7 +196,7 @@ def _read_trades(lines: Sequence[ReadLine], shared: SharedFacts, kind: DocumentK
         return readings
     if parts := _read_parts_of_securities(lines, shared):
         return parts
-    return [_choose_single(read_trade(lines, shared), readings)]
+    return [choose_single(read_trade(lines, shared), readings)]
 
 
 def _doubt_taken_back(reading: TradeReading, row: ReadLine, section: Section) -> TradeReading:
@@ -236,7 +219,7 @@ def _read_parts_of_securities(lines: Sequence[ReadLine], shared: SharedFacts) ->
     if direction is None or any(map(names_income, parts)):
         return []
     readings = [read_trade(part, shared) for part in parts]
-    if not all(map(_is_solved, readings)):
+    if not all(reading.is_solved for reading in readings):
         return []
     return [
         replace(
@@ -282,20 +265,13 @@ def _find_blocks(lines: Sequence[ReadLine], kind: DocumentKind | None) -> list[S
     starts = [
         line.index
         for position, line in enumerate(lines)
-        if line.index not in without_trades and _begins_trade(line, kind) and not _begins_list(lines[position:])
+        if line.index not in without_trades and begins_trade(line, kind) and not _begins_list(lines[position:])
     ]
     blocks = []
     for start, end in pairwise([*starts, len(lines)]):
         section = next((index for index in without_trades if start < index < end), end)
         blocks.append(lines[start : min(section, start + _MAX_BLOCK)])
     return blocks
-
-
-def _begins_trade(line: ReadLine, kind: DocumentKind | None) -> bool:
-    """In a statement that is a line with its date; elsewhere a heading may do."""
-    if len(line.text) > 140 or labels.ANCHOR.match(line.text) is None:
-        return False
-    return kind is not DocumentKind.ACTIVITY_STATEMENT or bool(line.dates) or SHORT_DATE.match(line.text) is not None
 
 
 def _begins_list(lines: Sequence[ReadLine]) -> bool:
@@ -306,125 +282,10 @@ def _begins_list(lines: Sequence[ReadLine]) -> bool:
     return len(list(islice(rows, _SEVERAL))) == _SEVERAL
 
 
-def _says_day_and_side(line: ReadLine) -> bool:
-    """A row that goes on in the lines below, perhaps."""
-    return has_day(line) and find_row_side(line).place is SidePlace.IN_COLUMN
-
-
-def _is_solved(reading: TradeReading) -> bool:
-    return reading.is_product_proven or (
-        reading.trade.quantity is not None and reading.trade.settled_amount is not None and reading.is_settlement_proven
-    )
-
-
-def _choose_single(whole: TradeReading, readings: Sequence[TradeReading]) -> TradeReading:
-    """One trade: read from the whole document, unless its own lines say more."""
-    return max([whole, *readings], key=lambda found: (found.confidence, -len(found.trade.list_missing_fields())))
-
-
-def _may_have_trades(
-    page: Sequence[TextLine], lines: Sequence[ReadLine], kind: DocumentKind | None, readings: Sequence[TradeReading]
-) -> bool:
-    """Whether a person should see it at least. Skipped is only what says that it is something else: that nothing could
-    be read says nothing."""
-    texts = [line.text for line in lines if len(line.text) <= 140]
-    speaks_of_trade = any(labels.DIRECTION.search(text) for text in texts)
-    # Income has a quantity, a rate and an amount as well.
-    is_read = speaks_of_trade and any(
-        _is_solved(reading) and not reading.trade.list_missing_fields() for reading in readings
-    )
-    # A statement lists trades beside an order that found nobody.
-    is_unfilled = kind is not DocumentKind.ACTIVITY_STATEMENT and says_nothing_filled(texts)
-    if _is_order_only(lines) or is_unfilled:
-        is_proven = is_read and any(reading.is_settlement_proven for reading in readings)
-        return is_proven or (is_unfilled and tells_of_filled_order(lines, kind, readings))
-    if is_report_on_trades(page, lines):
-        return False
-    is_list = len(readings) >= _SEVERAL and all(reading.confidence >= _CERTAIN for reading in readings)
-    if kind is not DocumentKind.ACTIVITY_STATEMENT and not is_list and says_no_trade(page, lines, readings):
-        return False
-    begins_any = any(_begins_trade(line, kind) for line in lines)
-    if kind is DocumentKind.BANK_NOTICE:
-        return (
-            is_list
-            or tells_of_trade(lines)
-            or (is_read_as_trade(lines, readings) and not is_called_no_trade(page))
-            or _lists_priced_rows(lines)
-            or (begins_any and (is_read or has_title(page, DocumentKind.CONTRACT_NOTE)))
-        )
-    if kind is DocumentKind.ACTIVITY_STATEMENT:
-        may_trade = _list_lines_that_may_trade(lines)
-        begins_any = any(
-            (_begins_trade(line, kind) or _says_day_and_side(line)) and not is_of_terms(line) for line in may_trade
-        )
-        return begins_any or _lists_trades(page, may_trade, find_columns(lines))
-    if kind is DocumentKind.CONTRACT_NOTE or begins_any or speaks_of_trade:
-        return True
-    if tells_of_trade(lines) or is_read_as_trade(lines, readings):
-        return True
-    return not _says_what_it_is(page, lines, texts)
-
-
 def _may_be_unfilled(lines: Sequence[ReadLine], readings: Sequence[TradeReading]) -> bool:
     """Whether the one order that a paper names was perhaps not carried out: what it would have cost is no proof."""
     is_single = len(readings) == 1 and not readings[0].is_settlement_proven
     return is_single and says_nothing_filled(line.text for line in lines)
-
-
-def _is_order_only(lines: Sequence[ReadLine]) -> bool:
-    """Whether it says that an order was received, and nothing of what became of it."""
-    is_titled = any(labels.ORDER_ONLY.search(line.text) for line in lines[:30] if len(line.text) <= 90)
-    return is_titled and not any(
-        place.label in (Label.TRADE_DATE, Label.SETTLED, Label.SETTLEMENT_DATE)
-        for line in lines
-        for place in line.labels
-    )
-
-
-def _list_lines_that_may_trade(lines: Sequence[ReadLine]) -> list[ReadLine]:
-    without_trades = list_lines_without_trades(lines)
-    return [line for line in lines if line.index not in without_trades]
-
-
-def _lists_trades(page: Sequence[TextLine], may_trade: Sequence[ReadLine], columns: Columns) -> bool:
-    """Whether a row of a statement may be a trade: by a word, or because it has a day and multiplies, or stands below
-    the heads of a trade's numbers."""
-    if any(may_book_trade(line) for line in may_trade):
-        return True
-    multiplied = {row.line.index for row in find_product_rows(may_trade)}
-    multiplied |= {row.index for row in list_rows_below_heads(may_trade)}
-    dated = [line for line in may_trade if values.DATES.search(line.text)]
-    rows = [line for line in dated if line.index in multiplied or line.index in columns.rows]
-    days = {match[0] for row in rows for match in values.DATES.finditer(row.text)}
-    names_day = any(place.label is Label.TRADE_DATE for line in may_trade for place in line.labels)
-    if any(LIKE_TRADE.search(row.text) for row in rows):
-        return True
-    # What is held is worth so much on that day; beside what was once paid, on whichever day there was a price.
-    is_of_holdings = names_costs_and_value(may_trade) or (has_valuation_title(page) and len(days) == 1)
-    if not names_day and is_of_holdings and not may_list_what_was_done(page, may_trade, rows):
-        return False
-    return any(not kind_words.NO_TRADE_WORD.search(row.text) for row in rows)
-
-
-def _lists_priced_rows(lines: Sequence[ReadLine]) -> bool:
-    """Of an account, in which something was bought or sold: what is held has a cost beside its value."""
-    rows = list_rows_below_heads(_list_lines_that_may_trade(lines))
-    is_of_holdings = names_costs_and_value(lines)
-    return not is_of_holdings and any(not kind_words.NO_TRADE_WORD.search(row.text) for row in rows)
-
-
-_NAMED_BY_CHANCE = frozenset({*BANK_KINDS, DocumentKind.OTHER})  # a list of trades may be called so too
-
-
-def _says_what_it_is(page: Sequence[TextLine], lines: Sequence[ReadLine], texts: Sequence[str]) -> bool:
-    """Whether a document that speaks of no buy or sale is of a kind that has none."""
-    if (kind := classify_lines(page)) is DocumentKind.UNKNOWN:
-        return False
-    if kind in _NAMED_BY_CHANCE and _lists_priced_rows(lines):
-        return False
-    if kind not in BANK_KINDS and not names_security(texts):
-        return True
-    return any(kind_words.NO_TRADE_WORD.search(text) for text in texts)
 
 
 def _name_security(reading: TradeReading, isins: Sequence[str]) -> TradeReading:
@@ -485,47 +346,3 @@ def _find_doubts(
         return ["trades"]
     trades = [reading.trade for reading in readings]
     return ["trades"] if list_unread_rows(lines, columns, trades, is_statement=is_statement) else []
-
-
-def _find_shared_facts(lines: Sequence[ReadLine]) -> SharedFacts:
-    days = {
-        found.date for line in lines for found in line.dates if not labels.VALID_UNTIL.search(line.text, 0, found.start)
-    }
-    years = Counter(found.date.year for line in lines for found in line.dates)
-    of_trades = [line for line in lines if not names_currency_of_account(line.text)]
-    return SharedFacts(
-        currency=_find_named_currency(of_trades) or values.determine_currency(line.text for line in of_trades),
-        account=find_account(lines),
-        account_name=find_account_name(lines),
-        year=years.most_common(1)[0][0] if years else None,
-        only_date=days.pop() if len(days) == 1 else None,
-        has_ticker_column=any(place.label is Label.TICKER for line in lines for place in line.labels),
-        columns=find_columns(lines),
-        is_currency_named=any(map(_names_currency_of_all, of_trades)),
-    )
-
-
-def _names_currency_of_all(line: ReadLine) -> bool:
-    """In a field for it, beside labels or the number of the security: a heading, `US shares (in USD)`, says that of its
-    own rows."""
-    if (list_isins([line]) and list_currency_cells(line)) or says_currency_of_all(line.text):
-        return True
-    if line.numbers and _CROWNS.search(line.text):
-        return True  # written beside an amount, and whose they are says the language
-    match = _NAMED_CURRENCY.search(line.text) if not names_base_currency(line.text) else None
-    return match is not None and bool(match[1] or line.numbers or len(line.labels) >= _SEVERAL)
-
-
-_CROWNS = re.compile(r"\bkr\b|\b(?:kronor|kroner)\b", re.IGNORECASE)
-_NAMED_CURRENCY = re.compile(
-    r"\b(?:currency|ccy|\w{0,14}w[äa]hrung|whg\.?|devise|divisa|moneda|valuta|moeda)\s*:?\s*([A-Z]{3})\b(?!/)"
-    r"|[a-z]\s?\((?:in\s+)?([A-Z]{3}|[€£])\)",
-    re.IGNORECASE,
-)
-_SIGNS = {"€": "EUR", "£": "GBP"}
-
-
-def _find_named_currency(lines: Sequence[ReadLine]) -> str | None:
-    words = {match[1] or match[2] for line in lines if (match := _NAMED_CURRENCY.search(line.text))}
-    found = {_SIGNS.get(word, word) for word in words if word in _SIGNS or word in CURRENCIES}
-    return found.pop() if len(found) == 1 else None

@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 
 from ingestion.extract.trades.lines import DatePlace, ReadLine
+from ingestion.extract.trades.trade_dates import LONGEST_SETTLEMENT
 
-_LONGEST_SETTLEMENT = timedelta(days=40)
 _TRADED_AND_SETTLED = 2
 
 
@@ -27,7 +27,7 @@ def find_row_days(line: ReadLine) -> RowDays:
         days = sorted(found.date for found in line.dates)
         return RowDays(days[0], None, are_alone=False)
     traded = alone[0]
-    settled = alone[1] if len(alone) > 1 and alone[1] - traded <= _LONGEST_SETTLEMENT else None
+    settled = alone[1] if len(alone) > 1 and alone[1] - traded <= LONGEST_SETTLEMENT else None
     return RowDays(
         traded, settled, are_alone=len(alone) <= _TRADED_AND_SETTLED and len(alone) == 1 + (settled is not None)
     )

@@ -12,10 +12,15 @@ from ingestion.extract.trades import labels
 from ingestion.extract.trades import section_words as words
 from ingestion.extract.trades.lines import ReadLine
 from ingestion.extract.trades.row_side import SidePlace, find_row_side
-from ingestion.extract.trades.sections import is_heading, is_table_head, list_lines_without_trades
+from ingestion.extract.trades.sections import (
+    SIDE_ALONE,
+    is_heading,
+    is_table_head,
+    list_lines_without_trades,
+    names_part,
+)
 from ingestion.extract.trades.security import ISIN
 
-_SIDE_ALONE = re.compile(rf"(?:{labels.DIRECTION.pattern})\W{{0,2}}", re.IGNORECASE)
 _NEAR = 6.0  # points to the right of where the rows begin
 _VALUE = re.compile(r"(?<!\d)(?!(?:19|20)\d\d\b)\d{3}|:\s?\w*\d")  # of an account, say
 _OTHER_THAN_DONE = re.compile(
@@ -25,7 +30,7 @@ _OTHER_THAN_DONE = re.compile(
 )
 
 
-def list_headings_of_rows(lines: Sequence[ReadLine]) -> list[tuple[ReadLine, str | None]]:
+def _list_headings_of_rows(lines: Sequence[ReadLine]) -> list[tuple[ReadLine, str | None]]:
     """Each row that begins with a day, with the heading above it; None above the first one."""
     texts = [_fold(line.text) for line in lines]
     without_trades = list_lines_without_trades(lines)
@@ -39,8 +44,8 @@ def list_headings_of_rows(lines: Sequence[ReadLine]) -> list[tuple[ReadLine, str
             left = line.source.cells[0].left
             if line.index not in without_trades:
                 found.append((line, heading))
-        elif _may_be_heading(line) and _is_own(texts[position], repeated) and not _is_part(texts[position]):
-            below = [line for line in lines[position + 1 : position + 3] if not _is_part(_fold(line.text))][:1]
+        elif _may_be_heading(line) and _is_own(texts[position], repeated) and not names_part(texts[position]):
+            below = [line for line in lines[position + 1 : position + 3] if not names_part(_fold(line.text))][:1]
             is_below_head = left is None and any(map(is_table_head, lines[max(0, position - 1) : position]))
             is_beside_head = is_below_head or any(map(is_table_head, below))
             is_between = left is not None and line.source.cells[0].left <= left + _NEAR
@@ -52,7 +57,7 @@ def list_headings_of_rows(lines: Sequence[ReadLine]) -> list[tuple[ReadLine, str
 def _is_own(text: str, repeated: Container[str]) -> bool:
     """`Purchases` may stand above several parts."""
     return text not in repeated or bool(
-        words.PURCHASES.fullmatch(text) or words.SALES.fullmatch(text) or _SIDE_ALONE.fullmatch(text)
+        words.PURCHASES.fullmatch(text) or words.SALES.fullmatch(text) or SIDE_ALONE.fullmatch(text)
     )
 
 
@@ -66,7 +71,7 @@ def _has_line_below_each_row(lines: Sequence[ReadLine]) -> bool:
 def has_unknown_part(lines: Sequence[ReadLine]) -> bool:
     """Whether rows stand below a heading that says not, in words that are known, that its rows were trades, while
     others stand elsewhere."""
-    headings = {heading for _, heading in list_headings_of_rows(lines)}
+    headings = {heading for _, heading in _list_headings_of_rows(lines)}
     if len(headings) <= 1:
         return any(heading is not None and _OTHER_THAN_DONE.search(heading) for heading in headings)
     return any(heading is not None and not _is_known(heading) for heading in headings)
@@ -81,7 +86,7 @@ def has_rows_of_orders(lines: Sequence[ReadLine]) -> bool:
 
 def has_parts_without_side(lines: Sequence[ReadLine]) -> bool:
     """Whether rows without a side of their own stand below several headings of which not each says it."""
-    parts = {heading for line, heading in list_headings_of_rows(lines) if not _says_side(line)}
+    parts = {heading for line, heading in _list_headings_of_rows(lines) if not _says_side(line)}
     return len(parts) > 1 and any(heading is None or not _names_one_side(heading) for heading in parts)
 
 
@@ -105,11 +110,6 @@ def _may_be_heading(line: ReadLine) -> bool:
     has_value = any(place.start == 0 for place in line.labels) and ":" in line.text
     has_value = has_value or _VALUE.search(line.text) is not None or ISIN.search(line.text) is not None
     return not has_value and re.search(r"[^\W\d_]{3}", line.text) is not None
-
-
-def _is_part(heading: str) -> bool:
-    """Of a section: one kind of securities, or one currency."""
-    return words.KINDS_OF_SECURITIES.fullmatch(heading) is not None or words.CURRENCY.fullmatch(heading) is not None
 
 
 def _is_known(heading: str) -> bool:

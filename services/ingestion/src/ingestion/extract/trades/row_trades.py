@@ -36,11 +36,13 @@ from ingestion.extract.trades.section_words import find_currency
 from ingestion.extract.trades.sections import list_lines_without_trades
 from ingestion.extract.trades.security import ISIN, find_isin, list_isins
 from ingestion.extract.trades.settlement_tables import has_settlement_day
-from ingestion.extract.trades.side_and_dates import find_direction, is_cancellation
+from ingestion.extract.trades.shared_facts import SharedFacts
+from ingestion.extract.trades.side import find_direction
 from ingestion.extract.trades.side_fields import has_coded_side, says_side_of_all
 from ingestion.extract.trades.symbols import is_symbol
 from ingestion.extract.trades.table_sides import TradeSide, find_sides
-from ingestion.extract.trades.trade import SharedFacts, TradeReading
+from ingestion.extract.trades.taken_back import is_cancellation
+from ingestion.extract.trades.trade import TradeReading
 
 _LINES_BELOW = 3
 _MAX_SECTION = 40  # rows between the head of a section and one of its own

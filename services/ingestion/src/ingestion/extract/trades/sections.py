@@ -13,7 +13,7 @@ from itertools import islice
 from ingestion.domain.trade import Direction
 from ingestion.extract.trades import labels
 from ingestion.extract.trades import section_words as words
-from ingestion.extract.trades.labels import Label
+from ingestion.extract.trades.labels import LABELS_OF_NUMBERS, Label
 from ingestion.extract.trades.lines import ReadLine
 from ingestion.extract.trades.no_trade_words import LIKE_TRADE
 from ingestion.extract.trades.row_side import SidePlace, books_something_else, find_row_side
@@ -23,8 +23,7 @@ _MAX_HEADING = 60  # letters
 _MAX_WORDS = 8  # of a heading
 _MAX_ABOVE_ROWS = 3  # lines: a heading, the head of a table and one more
 _MIN_HEADS = 2  # labels of numbers in the head of a table
-_OF_NUMBERS = frozenset({Label.QUANTITY, Label.PRICE, Label.GROSS, Label.SETTLED, Label.FEE, Label.TAX})
-_OF_FIELD = _OF_NUMBERS | {Label.TRADE_DATE, Label.SETTLEMENT_DATE, Label.REFERENCE}
+_OF_FIELD = LABELS_OF_NUMBERS | {Label.TRADE_DATE, Label.SETTLEMENT_DATE, Label.REFERENCE}
 _YEARS = range(1990, 2100)
 
 
@@ -45,7 +44,7 @@ class Section:
     direction: Direction | None = None
 
 
-_SIDE_ALONE = re.compile(rf"(?:{labels.DIRECTION.pattern})\W{{0,2}}", re.IGNORECASE)
+SIDE_ALONE = re.compile(rf"(?:{labels.DIRECTION.pattern})\W{{0,2}}", re.IGNORECASE)
 _UNKNOWN = Section(SectionKind.UNKNOWN)
 
 
@@ -90,7 +89,7 @@ def _read_heading(lines: Sequence[ReadLine], position: int, section: Section) ->
     text = " ".join(line.masked.split())
     below = lines[position + 1 : position + 1 + _MAX_ABOVE_ROWS]
     has_head = any(map(is_table_head, below[:1]))
-    if _is_part(text):
+    if names_part(text):
         return _UNKNOWN if has_head and _names_trade(below[0]) and section.kind is SectionKind.NO_TRADES else section
     if words.ORDERS.fullmatch(text) is not None:
         return Section(SectionKind.ORDERS)
@@ -100,7 +99,7 @@ def _read_heading(lines: Sequence[ReadLine], position: int, section: Section) ->
         return Section(SectionKind.NO_TRADES) if _stands_above_rows(lines, position) else _UNKNOWN
     if words.WITH_TRADES.fullmatch(text) is not None:
         return Section(SectionKind.TRADES, _find_side(text))
-    if (side := _SIDE_ALONE.fullmatch(text)) is not None and _stands_above_rows(lines, position):
+    if (side := SIDE_ALONE.fullmatch(text)) is not None and _stands_above_rows(lines, position):
         return Section(SectionKind.TRADES, Direction.BUY if side["buy"] else Direction.SELL)
     if words.NAMES_INCOME.search(text) is not None and _stands_above_rows(lines, position):
         return Section(SectionKind.DOUBTED)
@@ -134,10 +133,10 @@ def _stands_above_rows(lines: Sequence[ReadLine], position: int) -> bool:
 
 
 def _is_subheading(line: ReadLine) -> bool:
-    return is_table_head(line) or (is_heading(line) and _is_part(" ".join(line.masked.split())))
+    return is_table_head(line) or (is_heading(line) and names_part(" ".join(line.masked.split())))
 
 
-def _is_part(text: str) -> bool:
+def names_part(text: str) -> bool:
     """Of a section: one kind of securities, or one currency."""
     return words.KINDS_OF_SECURITIES.fullmatch(text) is not None or words.CURRENCY.fullmatch(text) is not None
 
@@ -149,7 +148,7 @@ def _is_row(line: ReadLine) -> bool:
 
 
 def is_table_head(line: ReadLine) -> bool:
-    return not line.numbers and sum(place.label in _OF_NUMBERS for place in line.labels) >= _MIN_HEADS
+    return not line.numbers and sum(place.label in LABELS_OF_NUMBERS for place in line.labels) >= _MIN_HEADS
 
 
 def _names_trade(head: ReadLine) -> bool:

@@ -230,7 +230,7 @@ _CUSTOMER_NUMBER = re.compile(
 )
 
 
-def find_words(lines: Sequence[ReadLine], label: Label, pattern: re.Pattern[str]) -> str | None:
+def _find_words(lines: Sequence[ReadLine], label: Label, pattern: re.Pattern[str]) -> str | None:
     for line, place in list_places(lines, label):
         if match := pattern.match(list_words_behind(line, place)):
             return match[0].rstrip(".")
@@ -288,7 +288,7 @@ _MIN_ACCOUNT = 3
 
 def find_account_name(lines: Sequence[ReadLine]) -> str | None:
     """Whose account it is: no word for one, and not what the label goes on with, `Kontoinhaber des Empfängers`."""
-    name = find_words(lines, Label.ACCOUNT_NAME, _HOLDER)
+    name = _find_words(lines, Label.ACCOUNT_NAME, _HOLDER)
     return None if name is None or is_of_account(name) or _GOES_ON.match(name) is not None else name
 
 

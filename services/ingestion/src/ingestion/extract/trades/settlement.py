@@ -45,16 +45,14 @@ def find_settlement(
     """What was paid or received for a gross amount in a currency."""
     money = tuple(number for number in candidates.settled if number.is_money) or candidates.settled
     named = tuple(number for number in money if number.value) or money
-    if (found := _find_proven(candidates, named, gross, currency, direction)) is not None:
-        onward = (*named, *_list_beside_rates(candidates))
-        found = _convert_onward(found, onward, candidates.exchange_rates)
+    found = _find_proven(candidates, named, gross, currency, direction)
+    if found is not None:
+        found = _convert_onward(found, (*named, *_list_beside_rates(candidates)), candidates.exchange_rates)
+    elif direction is Direction.SELL:
+        found = _find_sale_with_interest(candidates, named, gross, currency)
+    if found is not None:
         found = _doubt_onward(_doubt_two_currencies(found, named), candidates)
         return _doubt_what_is_left_out(found, candidates, direction)
-    if (
-        direction is Direction.SELL
-        and (found := _find_sale_with_interest(candidates, named, gross, currency)) is not None
-    ):
-        return found
     if named and (candidates.unnamed_fees or candidates.unnamed_taxes):
         fees, taxes = candidates.unnamed_fees, candidates.unnamed_taxes
         more = replace(

@@ -26,6 +26,7 @@ _DIGITS_BEHIND = re.compile(r"\d{4,6}(?:\.[A-Z]{1,3})?(?=$|[\s.):])")
 _CODE_LABEL = re.compile(r"code$")
 # A letter in brackets is a class of shares. What is explained is an abbreviation: `Deferred sales charge (DSC): …`.
 _IN_BRACKETS = re.compile(r"(?<!%)(?<!%\s)\(([A-Z]{2,5})\)(?!\s*[:=])")
+_CUSIP = re.compile(r"\bcusip\b", re.IGNORECASE)
 _OF_ONE_WORD = frozenset({Label.QUANTITY, Label.DIRECTION, Label.ISIN})
 _MIN_HEADS = 3
 _ROWS_BELOW_HEAD = 2
@@ -64,6 +65,7 @@ _NO_SYMBOLS = frozenset(
             "NV",
             "SA",
         ),
+        *("NEW", "OLD", "DEL", "HLDG", "HLDGS", "GRP", "CLASS", "SER", "COM", "CONV", "WTS", "RTS"),
         *("ISA", "SIPP", "GIA", "IRA", "DRIP", "TSX", "ASX", "NASDAQ", "AMEX", "NONE", "NA", "TBA", "NIL"),
         *("EQUITY", "CRYPTO", "OPTION", "AKTIE", "AKTIEN", "FONDS", "UNIT", "UNITS", "FOR", "YOU", "YOUR", "ON", "THE"),
         *values.CURRENCY_CODES,
@@ -172,7 +174,13 @@ def _list_in_brackets(lines: Sequence[ReadLine], position: int) -> list[str]:
     if not _names_security(lines, position, match.start()):
         return []
     is_labelled = any(map(_has_symbols_in_brackets, lines[max(0, position - _ROWS_BELOW_HEAD) : position + 1]))
+    # Who numbers securities as America does writes their symbols so, whatever the name is: `APPLE INC (AAPL)`.
+    is_labelled |= _ends_cell(line.text, match.end()) and any(_CUSIP.search(other.text) for other in lines)
     return [match[1]] if is_labelled or _is_made_of(cell, match[1]) else []
+
+
+def _ends_cell(text: str, end: int) -> bool:
+    return not text[end:].partition("\t")[0].strip()
 
 
 def _is_made_of(name: str, symbol: str) -> bool:

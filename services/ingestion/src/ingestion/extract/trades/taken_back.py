@@ -7,8 +7,10 @@ from ingestion.domain.trade import Trade
 from ingestion.extract.titles import kind_words
 from ingestion.extract.trades import correction_signs, labels, taken_back_words
 from ingestion.extract.trades.lines import ReadLine
+from ingestion.extract.trades.void_words import is_term_of_cancellation
 
 _MAX_SENTENCE = 200  # letters
+_MAX_LINE = 80  # letters of one that says that a trade is cancelled
 _MAX_TITLE = 90  # letters
 _HEAD_LINES = 40
 
@@ -20,6 +22,16 @@ class ReplacedNote:
 
     number: str | None
     line: int
+
+
+def is_cancellation(lines: Sequence[ReadLine]) -> bool:
+    return any(
+        len(line.text) <= _MAX_LINE
+        and labels.CANCELLATION.search(line.text)
+        and not labels.FAILED_ORDER.search(line.text)
+        and not is_term_of_cancellation(line.text)
+        for line in lines
+    )
 
 
 def find_note_taken_back(lines: Sequence[ReadLine]) -> str | None:

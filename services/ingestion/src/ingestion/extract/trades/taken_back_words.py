@@ -27,7 +27,7 @@ _DONE = (
     r"|(?:avons|a)\s+(?:\w+\s+)?(?:rectifi[ée]e?|corrig[ée]e?|remplac[ée]e?|annul[ée]e?\s+et\s+remplac[ée]e?)|(?:hemos|ha)\s+(?:rectificado|corregido|sustituido|reemplazado|modificado)"
     r"|(?:abbiamo|ha)\s+(?:rettificato|corretto|sostituito|modificato)|corrigimos|retific[áa]mos|substitu[íi]mos"
 )
-IN_PLACE_OF = f"{REPLACES}|{CORRECTS}"
+_IN_PLACE_OF = f"{REPLACES}|{CORRECTS}"
 
 NOTE = (
     r"(?:\w{0,20}abrechnung(?:sbeleg)?|\w{0,12}beleg|rechnung|auftrag|order|(?:contract|trade|deal|transaction|purchase|sale|bought|sold|advice)\s+(?:note|confirmation|advice)|note|confirmation|advice"
@@ -61,8 +61,8 @@ def _match_number(verb: str) -> re.Pattern[str]:
     )
 
 
-TAKES_BACK_NUMBER = _match_number(f"{CANCELS}|{IN_PLACE_OF}")
-IN_PLACE_OF_NUMBER = _match_number(IN_PLACE_OF)
+TAKES_BACK_NUMBER = _match_number(f"{CANCELS}|{_IN_PLACE_OF}")
+IN_PLACE_OF_NUMBER = _match_number(_IN_PLACE_OF)
 
 _INVALID = (
     r"gegenstandslos|hinf[äa]llig|ung[üu]ltig|verlier(?:t|en)\s+(?:damit\s+|hiermit\s+)?ihre\s+g[üu]ltigkeit|zu\s+vernichten|aufgehoben|ersetzt|korrigiert|berichtigt|void(?:ed)?|superseded|replaced|withdrawn|corrected|amended|invalid|null"
@@ -87,7 +87,7 @@ _BOTH = re.compile(
     re.IGNORECASE,
 )
 _ACTIVE = re.compile(
-    rf"\b(?:(?P<verb>{IN_PLACE_OF})|(?P<done>{_DONE}))\s+(?P<the>{THE}{{0,4}})"
+    rf"\b(?:(?P<verb>{_IN_PLACE_OF})|(?P<done>{_DONE}))\s+(?P<the>{THE}{{0,4}})"
     rf"(?:(?P<earlier>{EARLIER})\b(?:\s+(?:one\b|{NOTE}\b)|\s*(?:$|[.,;(])|\s+{DATED})|{NOTE}\s+(?:{EARLIER}\b|{DATED})|(?P<note>{NOTE})\b)",
     re.IGNORECASE,
 )
@@ -136,7 +136,7 @@ _NO_ARTICLE = re.compile(
     r"ers[äa]tter|erstatter|zast[ęe]puje|r[äa]ttar|retter|koryguje|nahrazuje|opravuje", re.IGNORECASE
 )
 _OWN_NUMBER = re.compile(rf"^\W*{NOTE}s?[-\s]{{0,2}}{NUMBER_WORD}\b", re.IGNORECASE)
-_NAMES_NOTE = re.compile(rf"\b(?:{CANCELS}|{IN_PLACE_OF})\b.{{0,200}}\b{NOTE}\b", re.IGNORECASE)
+_NAMES_NOTE = re.compile(rf"\b(?:{CANCELS}|{_IN_PLACE_OF})\b.{{0,200}}\b{NOTE}\b", re.IGNORECASE)
 SENTENCE_END = re.compile(r"[.;:!?](?=\s)")
 
 CORRECTED = re.compile(rf"\b{_CORRECTED}\b", re.IGNORECASE)

@@ -43,12 +43,11 @@ def _is_shortly_before(day: date, trade_date: date) -> bool:
 def _is_with_time(line: ReadLine, written: DatePlace) -> bool:
     if _OF_OTHER.search(line.text):
         return False
-    around = line.text[max(0, written.start - _MAX_BETWEEN) : written.start] + " " * 3
+    before = line.text[max(0, written.start - _MAX_BETWEEN) : written.start]
     behind = line.text[written.end : written.end + _MAX_BETWEEN]
-    return _TIME.search(around) is not None or _TIME.search(behind) is not None
+    return _TIME.search(before) is not None or _TIME.search(behind) is not None
 
 
 def _is_as_of(line: ReadLine, written: DatePlace) -> bool:
-    return _AS_OF.search(line.text[max(0, written.start - _MAX_BETWEEN) : written.start]) is not None and not (
-        _OF_OTHER.search(line.text)
-    )
+    before = line.text[max(0, written.start - _MAX_BETWEEN) : written.start]
+    return _AS_OF.search(before) is not None and _OF_OTHER.search(line.text) is None

@@ -4,13 +4,11 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import date
 from decimal import Decimal
 
 from ingestion.domain.trade import Direction, Trade
 from ingestion.extract.trades.candidates import Candidates, add_unnamed_costs, gather_candidates
 from ingestion.extract.trades.columns import (
-    Columns,
     RowAmounts,
     goes_on_with_costs,
     list_currency_cells,
@@ -29,17 +27,16 @@ from ingestion.extract.trades.rival_quantities import may_be_of_other_quantity
 from ingestion.extract.trades.rows import ProductRow, drop_total, find_product_rows
 from ingestion.extract.trades.security import find_isin, find_reference, find_wkn, list_isins
 from ingestion.extract.trades.settlement import Settlement, find_settlement, find_single, list_currencies
-from ingestion.extract.trades.side_and_dates import (
-    find_direction,
+from ingestion.extract.trades.shared_facts import SharedFacts
+from ingestion.extract.trades.side import find_direction, infer_direction
+from ingestion.extract.trades.symbols import find_ticker
+from ingestion.extract.trades.taken_back import find_note_taken_back, find_replaced_note, is_cancellation
+from ingestion.extract.trades.trade_dates import (
     find_second_day,
     find_settlement_date,
     find_time,
     find_trade_date,
-    infer_direction,
-    is_cancellation,
 )
-from ingestion.extract.trades.symbols import find_ticker
-from ingestion.extract.trades.taken_back import find_note_taken_back, find_replaced_note
 
 _MAX_GROSS = 4  # amounts that may be the gross one
 _MAX_RATES = 3
@@ -57,6 +54,12 @@ class TradeReading:
     is_direction_certain: bool
 
     @property
+    def is_solved(self) -> bool:
+        """Whether its numbers hold together by themselves."""
+        is_settled = None not in (self.trade.quantity, self.trade.settled_amount) and self.is_settlement_proven
+        return self.is_product_proven or is_settled
+
+    @property
     def confidence(self) -> float:
         share = 0.97
         # What could not be checked is right more often than not (docs/quality.md), and yet each takes it below 0.9.
@@ -69,21 +72,6 @@ class TradeReading:
         ):
             share *= 1 if is_sure else factor
         return round(share, 2)
-
-
-@dataclass(frozen=True, slots=True)
-class SharedFacts:
-    """What a document says once for all its trades."""
-
-    currency: str | None
-    account: str | None
-    account_name: str | None
-    year: int | None
-    only_date: date | None
-    has_ticker_column: bool
-    columns: Columns
-    is_currency_named: bool = False
-    """Not only beside an amount, or in a heading."""
 
 
 def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:

@@ -21,7 +21,7 @@ from ingestion.extract.trades.rows import find_product_rows
 from ingestion.extract.trades.sections import list_lines_without_trades
 from ingestion.extract.trades.security import list_isins
 from ingestion.extract.trades.settlement_tables import has_settlement_day
-from ingestion.extract.trades.side_and_dates import SHORT_DATE
+from ingestion.extract.trades.trade_dates import SHORT_DATE
 
 _MIN_NUMBERS = 2  # of a row that may be a trade
 _MAX_ROW = 200  # letters

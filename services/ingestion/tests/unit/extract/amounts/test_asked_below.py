@@ -88,3 +88,12 @@ def test_a_final_invoice_has_the_whole_as_its_total_and_the_rest_as_due() -> Non
 )
 def test_a_total_stays_one_above_what_asks_for_no_other_amount(rows: str) -> None:
     assert read(TOTALS + rows).gross == Decimal("1190.00")
+
+
+def test_a_retention_that_the_customer_keeps_leaves_what_is_due_whatever_it_is_called() -> None:
+    rows = ["Totale imponibile   1.508,00", "IVA 22%   331,76", "Importo totale documento:   1.839,76"]
+    ends = ["Ritenuta: 20,00 % - 290,00", "Modalità: bonifico Importo: 1.549,76"]
+    found = find_totals(Transcript.from_rows([*rows, *ends]).lines)
+    assert (found.gross, found.due) == (Decimal("1839.76"), Decimal("1549.76"))
+    other = find_totals(Transcript.from_rows([*rows, "Riduzione: - 290,00", ends[1]]).lines)
+    assert (other.gross, other.due) == (None, None)

@@ -190,6 +190,13 @@ def test_a_quantity_with_its_unit_is_no_description() -> None:
     assert [line.description for line in lines] == ["Greases", "Travel"]
 
 
+def test_a_row_of_sums_by_the_rate_of_tax_is_no_position() -> None:
+    rows = ["Code   Base       Taux    Taxe     Total HT   Total TTC   Net à payer"]
+    rows += ["1      1 943,50   20,00   388,70   1 943,50   2 332,20    2 332,20 EUR"]
+    lines = Transcript.from_rows(rows).lines
+    assert find_invoice_lines(lines, InvoiceTotals(gross=Decimal("2332.20")))[0] == ()
+
+
 def test_a_position_times_its_rate_of_tax_is_no_quantity_and_price() -> None:
     table = "Pos  Description  Qty  Price  VAT  Amount\n1  Bench grinder  1  80.00  25 %  80.00"
     table += "\n2  Grinding wheel  1  50.00  25 %  50.00"

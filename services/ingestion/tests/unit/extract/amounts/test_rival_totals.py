@@ -1,8 +1,11 @@
 """Totals that add up and are another one's: which is the invoice's, nobody can tell."""
 
+from decimal import Decimal
+
 import pytest
 
 from ingestion.domain.transcript import Transcript
+from ingestion.extract.amounts.totals import find_totals
 from ingestion.extract.layout_rules import read_invoice
 
 TOTALS = ("Net total    1,000.00", "VAT 20%    200.00", "Total    1,200.00")
@@ -81,3 +84,11 @@ def test_a_fraction_of_the_total_below_it_may_be_what_is_invoiced(row: str) -> N
 def test_a_plan_of_all_fractions_leaves_the_total() -> None:
     plan = (f"Instalment {number}/4    300.00" for number in range(1, 5))
     assert read(*TOTALS, *plan)[0] == "1200.00"
+
+
+@pytest.mark.parametrize("asked", ["Zu zahlender Betrag   220,75", "Beitrag bis 28.02.2027   220,75", "Rate   73,58"])
+def test_a_part_of_the_year_below_the_premium_of_the_year_leaves_both_to_a_person(asked: str) -> None:
+    rows = ["Nettobeitrag   742,00", "Versicherungsteuer 19 %   140,98", "Gesamtbeitrag   882,98"]
+    found = find_totals(Transcript.from_rows([*rows, "Zahlungsweise: vierteljährlich oder monatlich", asked]).lines)
+    assert found.gross is None
+    assert find_totals(Transcript.from_rows([*rows, "Anteil Haftpflicht   220,75"]).lines).gross == Decimal("882.98")

@@ -491,3 +491,38 @@ def test_many_amounts_that_are_called_due_are_looked_at_in_a_bounded_number() ->
     with patch("ingestion.extract.amounts.amount_due._is_for_others", return_value=False) as judged:
         find_totals(page)
     assert judged.call_count == 12
+
+
+def test_a_surcharge_of_retailers_is_a_part_of_the_tax_beside_a_total_below() -> None:
+    rows = ["Base imponible   % IVA   Cuota IVA   % RE   Cuota RE", "199,25          21      41,84       5,2    10,36"]
+    found = find_totals(Transcript.from_rows([*rows, "", "TOTAL FACTURA   251,45 €"]).lines)
+    assert (found.gross, found.net, found.tax) == (Decimal("251.45"), Decimal("199.25"), Decimal("52.20"))
+
+
+def test_totals_may_be_shortened_with_a_full_stop() -> None:
+    rows = ["Tot. imponibile   € 1.382,00", "Tot. Iva   € 304,04", "Tot. documento   € 1.686,04"]
+    found = find_totals(Transcript.from_rows(rows).lines)
+    assert (found.gross, found.net, found.tax) == (Decimal("1686.04"), Decimal("1382.00"), Decimal("304.04"))
+
+
+def test_the_head_of_the_positions_takes_no_total_from_one_that_contains_its_tax() -> None:
+    rows = [
+        "Vare        Antal   Pris    I alt",
+        "Garn        6       45,00   270,00",
+        "Fragt       1       39,00   39,00",
+    ]
+    found = find_totals(Transcript.from_rows([*rows, "Total inkl. moms   309,00", "Heraf moms 25%   61,80"]).lines)
+    assert (found.gross, found.net, found.tax) == (Decimal("309.00"), Decimal("247.20"), Decimal("61.80"))
+
+
+def test_instalments_that_make_the_total_take_nothing_off_it() -> None:
+    rows = ["Reisepreis gesamt   2.708,00", "Anzahlung fällig bis 16.11.2026: 541,60 EUR"]
+    whole = [*rows, "Restzahlung fällig bis 09.01.2027: 2.166,40 EUR"]
+    assert find_totals(Transcript.from_rows(whole).lines).gross == Decimal("2708.00")
+    assert find_totals(Transcript.from_rows([*rows, "Rest   2.066,40"]).lines).gross is None
+
+
+def test_a_receipt_of_an_insurer_has_its_total() -> None:
+    rows = ["Prima neta   1.120,00 €", "Impuesto sobre las primas de seguro 8 %   89,60 €", "Consorcio   28,40 €"]
+    found = find_totals(Transcript.from_rows([*rows, "Total recibo   1.238,00 €"]).lines)
+    assert (found.gross, found.net, found.tax) == (Decimal("1238.00"), None, None)

@@ -326,3 +326,35 @@ def test_the_day_behind_another_invoices_number_is_that_ones(other: str) -> None
 def test_of_a_day_in_brackets_and_another_one_nobody_can_tell_which_is_the_invoices() -> None:
     assert dates("Invoice number: BJ-20441 (3 December 2026)", "Date: 3 November 2026")[0] == "None"
     assert dates("Invoice number: BJ-20441 (3 November 2026)", "Date: 3 November 2026")[0] == "2026-11-03"
+
+
+@pytest.mark.parametrize(
+    ("row", "issued"),
+    [
+        ("Studio Anna Kowal                          Wrocław, 15.11.2026", "2026-11-15"),
+        ("Studio Anna Kowal                          Wrocław, 15-11-2026", "2026-11-15"),
+        ("Studio Anna Kowal                          Poznań, dnia 15.11.2026 r.", "2026-11-15"),
+        ("Tømrer Krogh                               Roskilde, den 15. november 2026", "2026-11-15"),
+        ("Zakład Duda                                Gdańsk, dn. 15.11.2026 r.", "2026-11-15"),
+        # No town of the page, nor a word for a day.
+        ("Studio Anna Kowal                          Targi, 15.11.2026", "None"),
+        # A label and its value.
+        (
+            "Ceramika\nul. Nowa 3\nNIP: 8992345002\nKoncert                              Wrocław, dnia 15.11.2026",
+            "None",
+        ),
+        ("Miejsce i data dostawy                     Wrocław, 15.11.2026", "None"),
+        ("Dostawa:  Wrocław, 15.11.2026", "None"),
+        ("Dostawa                          Wrocław, 15.11.2026               900,00", "None"),
+    ],
+)
+def test_a_town_and_a_day_at_the_right_edge_of_the_head_say_when_an_invoice_was_written(row: str, issued: str) -> None:
+    assert (
+        dates(*row.split("\n"), "ul. Ruska 46a", "50-079 Wrocław", "Faktura nr 27/11/2026", "Razem   900,00 zł")[0]
+        == issued
+    )
+
+
+def test_a_day_in_polish_may_end_with_the_word_for_its_year() -> None:
+    assert dates("Poznań, dnia 30.09.2026 r.", "Faktura nr 27/11/2026", "Razem   900,00 zł")[0] == "2026-09-30"
+    assert dates("Poznań, 30.09.2026 roku", "Faktura nr 27/11/2026", "Razem   900,00 zł")[0] == "2026-09-30"

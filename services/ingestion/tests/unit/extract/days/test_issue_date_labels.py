@@ -120,3 +120,8 @@ def test_a_day_that_is_called_the_invoices_goes_before_a_bare_one() -> None:
 def test_a_tax_point_on_the_same_day_as_the_date_is_no_doubt() -> None:
     rows = ("Date: 3 November 2026", "Tax point: 3 November 2026")
     assert read_dates("Invoice no. 17", *rows, "Total   £12.00")[0] == "2026-11-03"
+
+
+def test_a_clause_of_the_law_in_a_label_leaves_it_the_day_of_issue() -> None:
+    row = "Data wystawienia, z zastrzeżeniem art. 106na ust. 1 ustawy: 13.11.2026"
+    assert read_dates("Faktura podstawowa", "Numer Faktury: FS/93", row)[0] == "2026-11-13"

@@ -13,7 +13,6 @@ OTHER_ACCOUNT, OWN_ACCOUNT = "DE89 3704 0044 0532 0130 00", "DE02 1203 0000 0000
     [
         "Old account (closed): IBAN {iban}",
         "Bisher: IBAN {iban}",
-        "Bitte nicht mehr auf {iban} überweisen!",
         "Ancien RIB (clôturé) : {iban}",
         "Cuenta antigua {iban} cancelada",
         "Vecchio IBAN {iban}",
@@ -27,14 +26,8 @@ OTHER_ACCOUNT, OWN_ACCOUNT = "DE89 3704 0044 0532 0130 00", "DE02 1203 0000 0000
         "G-rekening: {iban}",
         "Compte séquestre : {iban}",
         "CHF-Konto: IBAN {iban}",
-        "Beware of fraud: we never use account IBAN {iban}.",
-        "Ground rent is payable separately to the freeholder, IBAN {iban}",
         "Guthaben wird auf Konto {iban} ausgezahlt.",
-        "Versement sur le compte {iban}",
-        "Wij maken het bedrag over naar {iban}",
-        "Abonaremos el importe en {iban}",
         "Accredito su {iban}",
-        "Paid by bank transfer from\nIBAN {iban}",
         "Kundenbank: Sparkasse Osnabrück\nIBAN {iban}",
         "Modalità di pagamento: RID/SDD\nBanca d'appoggio: {iban}",
         "Modalità: Ri.Ba. 30 gg\nVs. banca: {iban}",
@@ -46,6 +39,69 @@ def test_an_account_beside_which_something_else_is_said_is_not_the_one_to_pay_to
     assert find_iban(write_rows(rows), "EUR") is None
     own = f"{rows}\n\n\n\nBankverbindung: IBAN {OWN_ACCOUNT}"
     assert find_iban(write_rows(own), "EUR") == OWN_ACCOUNT.replace(" ", "")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Beware of fraud: we never use account IBAN {iban}.",
+        "Bitte nicht mehr auf {iban} überweisen!",
+        "Ground rent is payable separately to the freeholder, IBAN {iban}",
+        "Versement sur le compte {iban}",
+        "Wij maken het bedrag over naar {iban}",
+        "Abonaremos el importe en {iban}",
+        "Paid by bank transfer from\nIBAN {iban}",
+        "Please do not pay to our old account any more but to IBAN {iban}",
+        "With effect from 1 November please pay to IBAN {iban}",
+        "Bitte nicht das Konto in der Fußzeile verwenden, sondern IBAN {iban}",
+        "Le compte du pied de page n'est plus valable : IBAN {iban}",
+        "La cuenta antigua está cancelada, paguen en IBAN {iban}",
+        "Il vecchio conto è chiuso, pagare su IBAN {iban}",
+        "Vanaf 1 november betaalt u op IBAN {iban}",
+        "Em vez da conta anterior, usar IBAN {iban}",
+        "Zamiast poprzedniego rachunku obowiązuje IBAN {iban}",
+        "Místo původního účtu platí IBAN {iban}",
+        "Vores gamle konto er lukket, betal til\nIBAN {iban}",
+        "Betala inte till det gamla kontot utan till IBAN {iban}",
+    ],
+)
+def test_a_sentence_that_speaks_of_an_old_account_may_say_so_of_another_one(words: str) -> None:
+    sentence = words.format(iban=OTHER_ACCOUNT)
+    assert find_iban(write_rows(f"Rechnung 17\n{sentence}"), "EUR") is None
+    for rows in (
+        f"Rechnung 17\n{sentence}\n\n\n\nBankverbindung: IBAN {OWN_ACCOUNT}",
+        f"Muster GmbH\nIBAN {OWN_ACCOUNT}\n\n\n\nRechnung 17\n{sentence}",
+    ):
+        assert find_iban(write_rows(rows), "EUR") is None, rows
+
+
+def test_what_a_sentence_names_in_two_places_is_one_account() -> None:
+    rows = f"Rechnung 17\nUnser altes Konto ist geschlossen, zahlen Sie auf {OWN_ACCOUNT}\n\n\n\nIBAN {OWN_ACCOUNT}"
+    assert find_iban(write_rows(rows), "EUR") == OWN_ACCOUNT.replace(" ", "")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Propinas:",
+        "Mietsicherheit:",
+        "Dépôt de garantie :",
+        "Pant:",
+        "Machtigingskenmerk 20441,",
+        "Aftalenummer 20441,",
+    ],
+)
+def test_a_label_that_is_no_banks_name_may_be_a_purpose(words: str) -> None:
+    assert find_iban(write_rows(f"Rechnung 17\n{words} IBAN {OTHER_ACCOUNT}"), "EUR") is None
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["Volksbank Stuttgart:", "ING:", "Crédit Agricole :", "Anna Kunz:", "Muster GmbH:", "Konto:", "Konto 20441,"],
+)
+def test_before_his_account_anybody_names_his_bank_or_himself(words: str) -> None:
+    page = write_rows(f"Rechnung 17\n{words} IBAN {OWN_ACCOUNT}")
+    assert find_iban(page, "EUR", "Anna Kunz") == OWN_ACCOUNT.replace(" ", "")
 
 
 @pytest.mark.parametrize(

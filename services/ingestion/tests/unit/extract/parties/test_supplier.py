@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -5,12 +6,17 @@ import pytest
 from ingestion.domain.transcript import TextLine, Transcript
 from ingestion.extract.parties.company_names import normalize_name
 from ingestion.extract.parties.customer_cells import is_buyer_cell
-from ingestion.extract.parties.supplier import find_supplier, find_supplier_name
+from ingestion.extract.parties.supplier import find_supplier
 from ingestion.extract.parties.supplier_signs import Sign
 
 
 def page(text: str) -> tuple[TextLine, ...]:
     return Transcript.from_rows(text.strip("\n").splitlines()).lines
+
+
+def find_supplier_name(lines: Sequence[TextLine]) -> str | None:
+    supplier = find_supplier(lines)
+    return None if supplier is None else supplier.name
 
 
 @pytest.mark.parametrize(

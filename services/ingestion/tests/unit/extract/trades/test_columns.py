@@ -132,3 +132,11 @@ def test_a_price_that_was_rounded_to_cents_may_be_off_by_half_a_cent_for_each_sh
         NET_ONLY.replace("  Gebühr EUR", "").replace("2,00  4.294,00", "4.292,08").replace("2,50  1.829,10", "1.831,60")
     )
     assert read(text).confidence >= 0.9
+
+
+def test_a_column_of_commissions_may_be_called_by_their_short_name() -> None:
+    head = "Symbol  Trade Date/Time       Type  Quantity  Price   Proceeds    {}"
+    row = "AMD     2026-11-04, 10:12:44  BUY   100       251.30  -25,130.00  -1.00"
+    rows = "Trade Confirmation Report\nBase Currency  USD\n{}\n{}\nISIN US0079031078"
+    found = read(rows.format(head.format("Comm"), row))
+    assert all(reading.confidence < 0.9 or reading.trade.fees for reading in found.trades)

@@ -3,6 +3,9 @@
 import pytest
 from note_texts import ENGLISH, FRENCH, read, read_only
 
+from ingestion.domain.transcript import Transcript
+from ingestion.extract.trades.day_order import determine_day_first
+
 ON_ONE_DAY = (
     ENGLISH.replace("€", "US$").replace("15 Jan 2026 08:13:35", "02/09/2026").replace("19/01/2026", "02/09/2026")
 )
@@ -156,3 +159,9 @@ def test_a_dollar_beside_a_date_as_only_america_writes_it_is_its_own(line: str, 
 def test_brackets_in_front_of_a_date_are_looked_at_in_a_moment() -> None:
     """A pattern for what is open would try each bracket with each letter: minutes for a line of 12,000."""
     assert read(f"{ON_ONE_DAY}\n{'(' * 150}{'a' * 140}) 01/02/2026").trades
+
+
+def test_words_of_danish_polish_and_czech_notes_say_that_the_day_stands_first() -> None:
+    for word in ("Køb", "Kupno", "Nákup"):
+        page = Transcript.from_rows([word, "03-11-2026", "05-11-2026"]).lines
+        assert determine_day_first(page) is True

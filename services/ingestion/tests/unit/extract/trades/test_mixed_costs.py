@@ -100,3 +100,9 @@ def list_costs(title: str, head: str) -> list[tuple[str | None, str | None, bool
         (trade["fees"], trade["taxes"], reading.is_settlement_proven)
         for trade, reading in zip(trades, found, strict=True)
     ]
+
+
+def test_a_tax_on_transactions_by_its_short_name_is_a_tax() -> None:
+    text = SPANISH.replace("Importe neto: 209,95 EUR", "ITF (0,2 %): 0,41 EUR\nImporte neto: 210,36 EUR")
+    found = read_only(text)
+    assert (found["fees"], found["taxes"], found["settled_amount"]) == ("4.95", "0.41", "210.36")

@@ -325,8 +325,3 @@ def test_a_kind_of_account_is_nobody_s_name(name: str) -> None:
 @pytest.mark.parametrize("name", ["Anna Finch", "Desmond Doe", "Konto Consulting plc", "de Vries"])
 def test_a_holder_keeps_the_name(name: str) -> None:
     assert read_only(f"{ENGLISH}Account holder: {name}\n")["account_name"] == name
-
-
-def test_the_isin_of_the_underlying_is_not_the_security_s() -> None:
-    note = ENGLISH.replace("ISIN: DE0008404005", "WKN: HG1ABC\nUnderlying: Allianz SE, ISIN DE0008404005")
-    assert read_only(note)["isin"] is None

@@ -99,6 +99,25 @@ def test_interest_comes_to_who_sells_a_bond_whatever_signs_its_costs_have() -> N
     assert (settlement.is_proven, settlement.fees, settlement.interest) == (True, Decimal("42.50"), Decimal("317.59"))
 
 
+def test_of_a_bond_that_was_sold_with_interest_another_amount_may_have_been_paid_in_the_end() -> None:
+    assert read(BOND).trades[0].is_settlement_proven
+    assert not read(f"{BOND}\nRetained   GBP 50.00\nPaid out   GBP 15,426.09").trades[0].is_settlement_proven
+
+
+BOND = """Contract note
+We have sold for you
+Security   Treasury 4% 2030
+ISIN   GB00BH4HKS39
+Trade date   3 November 2026
+Nominal   GBP 15,000
+Price   101.34%
+Consideration   GBP 15,201.00
+Commission   GBP -38.00
+Charges   GBP -4.50
+Accrued interest   GBP 317.59
+Net proceeds   GBP 15,476.09"""
+
+
 def test_a_large_amount_in_another_currency_is_not_proven_by_its_size() -> None:
     settlement = find_settlement(
         candidates(settled="CHF 92658.45", exchange_rates="1.241652", fees="CHF 489.15", taxes="CHF 138.05"),

@@ -113,3 +113,20 @@ def test_a_word_of_the_note_behind_the_side_is_no_symbol_whatever_head_there_is(
 def test_the_symbol_of_something_else_is_no_ticker(label: str) -> None:
     assert read_only(f"{ENGLISH}{label} RFX\n")["ticker"] is None
     assert read_only(f"{ENGLISH}{label} RFX\nStock symbol: ALV\n")["ticker"] == "ALV"
+
+
+@pytest.mark.parametrize(
+    ("line", "ticker"),
+    [
+        ("Security: APPLE INC (AAPL)\nCUSIP: 037833100", "AAPL"),
+        ("Security  Prairie Growth Fund Class A (PRGAX)\nCUSIP  739612105", "PRGAX"),
+        ("Security: APPLE INC (AAPL)", None),  # without the number that America gives
+        ("Security: BANK HOLDING INC (DEL)\nCUSIP: 037833100", None),  # of Delaware
+        ("Security: APPLE INC (AAPL) held in custody\nCUSIP: 037833100", None),
+    ],
+)
+def test_beside_an_american_number_a_word_in_brackets_that_ends_a_name_is_its_symbol(
+    line: str, ticker: str | None
+) -> None:
+    text = "\n".join(row for row in WITHOUT_ISIN.splitlines() if "Allianz" not in row)
+    assert read(f"{text}\n{line}").trades[0].trade.ticker == ticker

@@ -1,16 +1,7 @@
-"""Which way a trade went, when it was made and settled."""
+"""When a trade was made and when it was settled."""
 
 import pytest
 from note_texts import DUTCH, ENGLISH, FRENCH, GERMAN, ITALIAN, read, read_only
-
-from ingestion.domain.trade import Direction
-from ingestion.domain.transcript import Transcript
-from ingestion.extract.trades.lines import read_lines
-from ingestion.extract.trades.side_and_dates import find_direction
-
-
-def test_what_a_field_is_called_says_no_side() -> None:
-    assert read_only(DUTCH.replace("Soort transactie: Aankoop", "Koop/Verkoop  Verkoop"))["direction"] == "sell"
 
 
 @pytest.mark.parametrize(("row", "is_certain"), [("15.01.2026 09:31", True), ("15.01.2026", False)])
@@ -63,12 +54,6 @@ def test_the_day_on_which_a_sentence_says_that_the_order_was_carried_out_is_that
     assert (str(found.trades[0].trade.trade_date), found.confidence >= 0.9) == ("2026-01-15", True)
 
 
-def test_what_was_paid_says_which_way_a_trade_went_where_no_word_does() -> None:
-    text = GERMAN.replace("Kauf am", "Abrechnung am")
-    assert read_only(text)["direction"] == "buy"
-    assert read(text).confidence < 0.9
-
-
 def test_a_sentence_may_say_when_a_trade_is_settled() -> None:
     sentence = (
         "Den Betrag buchen wir mit Wertstellung 19.01.2026 zu Lasten des Kontos 4401889701"
@@ -82,14 +67,6 @@ def test_a_booking_is_nearer_to_a_trade_than_the_day_of_its_letter() -> None:
     text = f"Datum: 20.01.2026\n{text}\nMusterbank 20.01.2026"
     assert read_only(text)["trade_date"] == "2026-01-15"
     assert read(text).confidence < 0.9
-
-
-def test_a_long_row_of_a_table_may_say_the_side_and_a_long_sentence_may_not() -> None:
-    words = ["Sehr geehrte Damen und Herren, " * 2, "in Ihrem Auftrag geschah das Folgende " * 2, "Kauf", "sofort"]
-    text = GERMAN.replace("Kauf am 15.01.2026 um 08:13:35", "Handelstag 15.01.2026\n{}").replace("zulasten", "Betrag")
-    text = text.replace("4,95", "0,00").replace("209,95", "205,00")  # or the costs would say it
-    assert read_only(text.format("    ".join(words)))["direction"] == "buy"
-    assert read_only(text.format(" ".join(words)))["direction"] is None
 
 
 def test_what_was_ordered_and_reported_as_done_on_one_day_was_done_on_it() -> None:
@@ -137,17 +114,6 @@ def test_the_day_of_booking_is_not_that_of_the_settlement() -> None:
     assert read_only(text)["settlement_date"] == "2026-01-19"
 
 
-def test_a_side_is_read_that_is_written_close_to_the_word_before_it() -> None:
-    text = ENGLISH.replace("You have PURCHASED\n", "Limit-OrderPurchase on 15.01.2026 at 08:13:35\n")
-    assert read_only(text)["direction"] == "buy"
-    assert read(text).confidence >= 0.9
-
-
-def test_money_that_is_paid_in_is_no_purchase() -> None:
-    text = "INVESTISSEMENT ESPECES  VIREMENT  1 240,00"
-    assert read_only(f"{text}\n{GERMAN.replace('Kauf', 'Verkauf').strip()}")["direction"] == "sell"
-
-
 DAY_AND_VALUE = "Data esecuzione: 15/01/2026\nData valuta: 19/01/2026"
 
 
@@ -185,11 +151,6 @@ def test_the_day_of_a_row_below_heads_for_a_date_and_a_quantity_is_that_of_the_t
     assert (trade["gross_amount"], trade["settled_amount"], trade["taxes"]) == ("205.00", "205.00", "0.00")
 
 
-def test_what_was_to_be_done_says_the_side_where_it_stands_alone() -> None:
-    text = GERMAN.replace("Kauf am 15.01.2026 um 08:13:35", "Anweisung Verkaufen\nHandelstag 15.01.2026")
-    assert read_only(text)["direction"] == "sell"
-
-
 def test_a_value_date_in_front_of_an_amount_belongs_to_it() -> None:
     text = FRENCH.replace("Montant net au débit :", "Montant comptabilisé: Valeur 20.01.2026").replace(
         "   Date de règlement : 19/01/2026", ""
@@ -212,12 +173,6 @@ def test_a_time_in_a_line_of_its_own_is_the_trades_if_a_label_says_so() -> None:
     assert read_only(text.replace("Handelszeit", "Gedruckt um"))["trade_time"] is None
 
 
-def test_who_is_given_units_of_a_fund_buys_them() -> None:
-    text = GERMAN.replace("Wertpapierabrechnung\nKauf am", "Fondsabrechnung: Ausgabe von Anteilen\nHandelstag")
-    assert read_only(text)["direction"] == "buy"
-    assert read(text).confidence >= 0.9
-
-
 def test_of_two_days_that_a_note_calls_the_trades_either_may_be_meant() -> None:
     line = "Execution date/time: 15 Jan 2026 08:13:35"
     assert read(ENGLISH.replace(line, f"{line}\nTrade date: 15/01/2026")).confidence >= 0.9
@@ -228,23 +183,6 @@ def test_the_time_of_a_trade_has_not_the_day_of_another_column() -> None:
     text = ENGLISH.replace("Settlement date: 19/01/2026", "Trade time Settlement date\n08:13:35 19/01/2026")
     assert read_only(text)["trade_date"] == "2026-01-15"
     assert read(text).confidence >= 0.9
-
-
-@pytest.mark.parametrize(
-    ("heading", "direction"),
-    [("ETF-Kauf", Direction.BUY), ("ETF-Verkauf", Direction.SELL), ("Kauf-Verkauf", None), ("Kauf/Verkauf", None)],
-)
-def test_a_hyphen_joins_two_sides_only_behind_one(heading: str, direction: Direction | None) -> None:
-    lines, _ = read_lines(Transcript.from_rows([heading]).lines, day_first=True)
-    assert find_direction(lines)[0] is direction
-
-
-@pytest.mark.parametrize(("verb", "direction"), [("Acheter", "buy"), ("Vendre", "sell")])
-def test_a_verb_alone_in_its_cell_or_before_what_was_traded_is_a_side(verb: str, direction: str) -> None:
-    assert read_only(FRENCH.replace("Sens : Achat", f"Sens : {verb}"))["direction"] == direction
-    assert read_only(FRENCH.replace("Sens : Achat", f"{verb} ALLIANZ SE"))["direction"] == direction
-    # The account says that it was bought.
-    assert read_only(FRENCH.replace("Sens : Achat", "Pour vendre des titres"))["direction"] == "buy"
 
 
 def test_of_two_days_that_nothing_names_the_one_of_printing_is_not_the_trades() -> None:
@@ -272,11 +210,3 @@ def test_a_settlement_on_the_same_day_of_another_month_leaves_the_day_of_the_tra
     for settled, is_certain in (("02/10/2026", True), ("03/09/2026", False), ("04/09/2026", False)):
         (found,) = read(note.replace("19/01/2026", settled)).trades
         assert found.is_date_certain is is_certain
-
-
-@pytest.mark.parametrize(
-    ("line", "direction"), [("Wiederanlage Fondsertrag", "buy"), ("Sie haben Wiederanlage: nein gewählt", None)]
-)
-def test_income_that_is_invested_again_buys(line: str, direction: str | None) -> None:
-    text = GERMAN.replace("Kauf am 15.01.2026", f"{line}\nHandelstag 15.01.2026").replace("zulasten ", "Endbetrag ")
-    assert read_only(text.replace("Provision 4,95 EUR\n", "").replace("209,95", "205,00"))["direction"] == direction

@@ -1,71 +1,26 @@
-"""Which way a trade went, when it was made and settled, and whether a note takes it back."""
+"""When a trade was made and when it was settled, with its time of day."""
 
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from datetime import date, timedelta
 
-from ingestion.domain.trade import Direction
 from ingestion.extract import values
-from ingestion.extract.titles import kind_words
 from ingestion.extract.trades import labels
 from ingestion.extract.trades.labels import Label
-from ingestion.extract.trades.lines import LabelPlace, ReadLine, is_long_sentence, list_dates_at, list_places
+from ingestion.extract.trades.lines import LabelPlace, ReadLine, list_dates_at, list_places
 from ingestion.extract.trades.named_days import drop_days_of_others, list_settlement_dates, names_other_side
-from ingestion.extract.trades.settlement import Settlement
-from ingestion.extract.trades.void_words import is_term_of_cancellation
+from ingestion.extract.trades.side import find_direction
 
-_MAX_PROSE = 140  # letters of a line that may say which way a trade goes
-_MAX_HEADING = 40  # letters
-_EITHER_SIDE = re.compile(
-    # A hyphen joins two sides only behind one: an `ETF-Kauf` is what was done.
-    r"\b(?:\w{3,20}\s?/\s?|(?:an|aan|(?:an|aan)?(?:kauf|koop)|buy|bought|purchase|achat|compra|acquisto|souscription|zeichnung|ausgabe)-)"
-    r"(?:ver|terug)?(?:kauf|koop|sell|sale|sold|vente|venta|vendita|venda|rachat|reembolso|rimborso|resgate)\w{0,3}\b",
-    re.IGNORECASE,
-)
-_LONGEST_SETTLEMENT = timedelta(days=40)
-_LATEST_SETTLEMENT = timedelta(days=92)
-_USUAL_SETTLEMENT = timedelta(days=10)
+_MAX_PROSE = 140  # letters of a line that may say what was done
+LONGEST_SETTLEMENT = timedelta(days=40)  # that is read
+LATEST_POSSIBLE_SETTLEMENT = timedelta(days=92)  # of a new issue, say: what is later is another trade's
+_SOON = timedelta(days=10)  # most trades are settled
 _TRADED_AND_SETTLED = 2
 _USUAL_DAYS = 2  # on which exchanges are open, between a trade and its settlement
 _FRIDAY = 4
 _MONTHS = 12  # of a year: a larger number is that of a day
 _LINES_TO_TIME = 2
-
-
-def find_direction(lines: Sequence[ReadLine]) -> tuple[Direction | None, bool]:
-    weights = {Direction.BUY: 0, Direction.SELL: 0}
-    for line in lines:
-        if is_long_sentence(line) or labels.DIRECTION.search(line.text) is None:
-            continue
-        has_label = any(place.label is Label.DIRECTION for place in line.labels)
-        is_title = kind_words.CONTRACT_NOTE_TITLE.search(line.text) is not None
-        # `Buy/Sell` is what the field is called, and not what it says.
-        text = _EITHER_SIDE.sub(lambda match: "/" * len(match[0]), line.text)
-        is_heading = (len(text) <= _MAX_HEADING and not line.numbers) or labels.WE_CONFIRM.search(text) is not None
-        for match in labels.DIRECTION.finditer(text):
-            is_anchor = (anchor := labels.ANCHOR.match(text)) is not None and anchor.end() == match.end()
-            is_strong = is_heading or match[0].isupper()
-            weight = 6 if is_anchor or is_title else 5 if has_label else 3 if line.dates else 2 if is_strong else 1
-            weights[Direction.BUY if match["buy"] else Direction.SELL] += weight
-    if not any(weights.values()):
-        return None, False
-    best = max(weights, key=lambda direction: weights[direction])
-    least = min(weights.values())
-    if least == weights[best]:
-        return None, False
-    return best, weights[best] >= 2 * least and weights[best] >= 2
-
-
-def infer_direction(lines: Sequence[ReadLine], settlement: Settlement | None) -> Direction | None:
-    """Where no word says what was done: by what the costs did, or by whether the account paid."""
-    if settlement is not None and settlement.is_proven and settlement.gross not in (None, settlement.value):
-        return Direction.BUY if settlement.value > (settlement.gross or 0) else Direction.SELL
-    texts = [line.text for line in lines if len(line.text) <= _MAX_PROSE and line.numbers]
-    paid, received = any(map(labels.PAID.search, texts)), any(map(labels.RECEIVED.search, texts))
-    if paid == received:
-        return None
-    return Direction.BUY if paid else Direction.SELL
 
 
 def find_trade_date(lines: Sequence[ReadLine], year: int | None) -> tuple[date | None, bool]:
@@ -120,12 +75,12 @@ def _find_trade_date(lines: Sequence[ReadLine], year: int | None) -> tuple[date 
                 or (len(dates) == 1 and _TIME.search(line.text) and not _ORDERED.search(line.text))
             )
             found = first.date if first.start <= 3 else near.date
-            is_priced_before = any(found - _USUAL_SETTLEMENT <= day < found for day in _list_pricing_days(lines))
+            is_priced_before = any(found - _SOON <= day < found for day in _list_pricing_days(lines))
             is_of_order = _ORDERED.search(line.text) is not None and _ORDER_GIVEN.search(line.text) is not None
             is_trade = not is_priced_before and not is_of_order and not _is_before_first(line)
             return found, (first.start <= 3 or bool(is_beside)) and is_trade
         if (written := SHORT_DATE.match(line.text)) and year is not None:
-            return _build_date(year, int(written[2]), int(written[1])), True
+            return values.build_date(year, int(written[2]), int(written[1])), True
     in_row = _find_date_of_quantity(lines)
     return (in_row, True) if in_row is not None else _choose_other_date(lines)
 
@@ -180,7 +135,7 @@ def _may_settle(traded_on: date, settled_on: date) -> bool:
     """Not before, nor on the same day of another month: then day and month are read the wrong way round. Nor years
     later: then the day is that of another trade."""
     is_other_month = traded_on.day == settled_on.day and traded_on != settled_on
-    is_within = traded_on <= settled_on <= traded_on + _LATEST_SETTLEMENT
+    is_within = traded_on <= settled_on <= traded_on + LATEST_POSSIBLE_SETTLEMENT
     return is_within and not (is_other_month and settled_on.day <= _MONTHS)
 
 
@@ -314,16 +269,9 @@ _BESIDE = 40  # letters between a date and the word that says what happened
 SHORT_DATE = re.compile(r"\s*(\d{1,2})\.(\d{1,2})\.?\s")
 
 
-def _build_date(year: int, month: int, day: int) -> date | None:
-    try:
-        return date(year, month, day)
-    except ValueError:
-        return None
-
-
 def find_settlement_date(lines: Sequence[ReadLine], trade_date: date | None) -> date | None:
     for found in list_settlement_dates(lines):
-        if trade_date is None or trade_date <= found <= trade_date + _LONGEST_SETTLEMENT:
+        if trade_date is None or trade_date <= found <= trade_date + LONGEST_SETTLEMENT:
             return found
     return None
 
@@ -334,7 +282,7 @@ def find_second_day(row: ReadLine, trade_date: date | None) -> date | None:
         return None
     first, second = row.dates
     is_head = re.search(r"[^\W\d]", row.text[: second.start]) is None
-    is_soon = trade_date <= second.date <= trade_date + _USUAL_SETTLEMENT
+    is_soon = trade_date <= second.date <= trade_date + _SOON
     return second.date if is_head and is_soon and first.date == trade_date else None
 
 
@@ -363,13 +311,3 @@ def find_time(lines: Sequence[ReadLine], trade_date: date | None) -> str | None:
 
 def _build_time(match: re.Match[str]) -> str:
     return ":".join(part.zfill(2) for part in match.groups() if part is not None)
-
-
-def is_cancellation(lines: Sequence[ReadLine]) -> bool:
-    return any(
-        len(line.text) <= 80
-        and labels.CANCELLATION.search(line.text)
-        and not labels.FAILED_ORDER.search(line.text)
-        and not is_term_of_cancellation(line.text)
-        for line in lines
-    )
