@@ -24,6 +24,8 @@ def match_any(*patterns: str) -> re.Pattern[str]:
     return re.compile("|".join(f"(?:{_allow_plain_letters(pattern)})" for pattern in patterns), re.IGNORECASE)
 
 
+# With its endings: what is said of whoever writes the page.
+OUR = r"(?:unser|our|notre|nuestr|nostr|ons|onze|noss|nasz|naš|vores|vår)\w{0,4}"
 _NO = (
     r"(?:numbers?|no\b\.?|nr\b\.?|num\b\.?|n[°ºo]\.?|n\.\s?º|n\.(?=\W|$)"
     r"|#|id\b|nummer|numéro|numero|número|núm\b\.?|numer|č\.|číslo)"

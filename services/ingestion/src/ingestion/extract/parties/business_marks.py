@@ -154,14 +154,14 @@ def _list_column(page: Sequence[TextLine], index: int, cell: TextCell, name: str
 
 def _names_another_company(text: str, name: str) -> bool:
     """Whether a company's whole name stands in a text, and it is another one: in a foot, say, far below a customer."""
-    company = _COMPANY_WITH_NAME.search(text[:_MAX_LINE])
+    company = _WORD_AND_FORM.search(text[:_MAX_LINE])
     ours = normalize_name(name)
     if company is None or is_town(text) or is_bank(company[0]):
         return False
     return not (ours and ours in normalize_name(text))
 
 
-_COMPANY_WITH_NAME = re.compile(rf"(?<![^\W_])[^\W\d_a-z][^\W\d_]{{2,30}},?\s{labels.COMPANY.pattern}")
+_WORD_AND_FORM = re.compile(rf"(?<![^\W_])[^\W\d_a-z][^\W\d_]{{2,30}},?\s{labels.COMPANY.pattern}")
 
 
 def list_own_cells(page: Sequence[TextLine], index: int, cell: TextCell, name: str) -> list[TextCell]:
