@@ -135,7 +135,7 @@ BARE_DATE = re.compile(
     re.IGNORECASE,
 )
 # `Fakturanr.: 10934 | Dato: 18-05-2026 | Kundenr.: 555`: behind a bar, where the number is before it.
-DATE_BEHIND_BAR = re.compile(r"\s?[|•·]\s?(?:date|datum|data|dato|fecha)\b\W{0,3}(?=\d)", re.IGNORECASE)
+DATE_BEHIND_BAR = re.compile(r"(?:\s?[|•·]\s?|\s)(?:date|datum|data|dato|fecha)\b\W{0,3}(?=\d)", re.IGNORECASE)
 # What a receipt has in place of the day on which it was issued.
 PAID_DATE = re.compile(
     r"^\W*(?:date\s+paid|paid\s+on|bezahlt\s+am|(?:payée?|acquittée?)\s+le|betaald\s+op|pagad[ao]\s+e[lm]|pagato\s+il)\b",
@@ -237,7 +237,7 @@ TOTAL_GROSS = match_any(
 )
 # Alone, or before its amount: `Total: GBP 300.00`.
 TOTAL_GROSS_MAYBE = re.compile(
-    r"^\W*(?:totale?|totaal|gesamt|summe|somme|razem|suma|ogółem|celkem|totalt|summa)\b[\s:*()€$£]{0,12}"
+    r"^\W*(?:totale?|totaal|gesamt|summe|somme|razem|suma|ogółem|celkem|totalt|summa)\b(?:\s(?:i|in|en|em|w|v)(?=\s[A-Z]{3}\b))?[\s:*()€$£]{0,12}"
     r"(?:EUR|USD|GBP|CHF|PLN|CZK|DKK|SEK|NOK|CAD|AUD|Kč|kr\.?|zł)?[\s:*()€$£]{0,12}(?=$|[-−–]?\d)",
     re.IGNORECASE,
 )

@@ -164,12 +164,19 @@ def _names_another_company(text: str, name: str) -> bool:
 _WORD_AND_FORM = re.compile(rf"(?<![^\W_])[^\W\d_a-z][^\W\d_]{{2,30}},?\s{labels.COMPANY.pattern}")
 
 
+# `SARL au capital de 5 000 €`: the form of the name above.
+_FORM_AND_CAPITAL = re.compile(
+    rf"\W{{0,3}}{labels.COMPANY.pattern}\s+(?:(?:au|al|com|con|de|mit)\s+)?capitale?\b", re.IGNORECASE
+)
+
+
 def list_own_cells(page: Sequence[TextLine], index: int, cell: TextCell, name: str) -> list[TextCell]:
     """The cell of a name, and what is said of it below: nothing of a column beside it, nor of the next company."""
     own = [cell]
     for _, other in list_block(page, index, cell, 1):
         # `1234 AB Stad` is no company.
-        if labels.COMPANY.search(other.text) and not is_own_number(other) and not is_town(other.text):
+        is_company = labels.COMPANY.search(other.text) and not _FORM_AND_CAPITAL.match(other.text)
+        if is_company and not is_own_number(other) and not is_town(other.text):
             break
         own.append(other)
     own += [other for other in _list_centred(page, index, cell) if other not in own]
