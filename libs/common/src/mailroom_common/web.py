@@ -95,6 +95,12 @@ def describe_mistake(mistake: Mapping[str, Any]) -> str:
     return _MEMBER.sub(r"\1", told)
 
 
+def _list_steps(mistake: Mapping[str, Any]) -> list[str]:
+    """Of what is no JSON pydantic gives the letter where it ends, as if it were a field of that name."""
+    steps = mistake["loc"][:1] if mistake["type"] == "json_invalid" else mistake["loc"]
+    return [str(step) for step in steps]
+
+
 class HTTPProblem(Exception):
     """An answer by RFC 9457: raise it anywhere below a route. `extra` members stand beside the usual ones."""
 
@@ -166,7 +172,7 @@ def _add_error_handlers(app: FastAPI, invalid_value_errors: Sequence[type[Except
     @app.exception_handler(RequestValidationError)
     async def answer_invalid_request(_request: Request, error: RequestValidationError) -> Response:
         # Without the input: an answer does not repeat what may be a secret.
-        mistakes = [{"loc": [str(step) for step in at["loc"]], "msg": describe_mistake(at)} for at in error.errors()]
+        mistakes = [{"loc": _list_steps(at), "msg": describe_mistake(at)} for at in error.errors()]
         malformed = [str(at["loc"][-1]) for at in error.errors() if at["type"] in _MALFORMED_ID]
         if malformed:
             named = ", ".join(malformed)

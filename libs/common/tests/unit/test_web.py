@@ -154,6 +154,11 @@ async def test_validation_names_the_place_and_never_the_input(client: httpx.Asyn
     assert "canary-secret" not in answer.text
 
 
+async def test_of_a_body_that_is_no_json_no_place_in_it_is_named_as_a_field(client: httpx.AsyncClient) -> None:
+    answer = await client.post("/body", content=b"{bad", headers={"content-type": "application/json"})
+    assert answer.json()["errors"][0]["loc"] == ["body"]
+
+
 async def test_failure_says_nothing_of_its_cause(client: httpx.AsyncClient) -> None:
     assert "canary-secret" not in (await client.get("/broken")).text
 
