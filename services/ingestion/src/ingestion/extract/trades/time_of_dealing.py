@@ -17,10 +17,10 @@ _AS_OF = re.compile(
     re.IGNORECASE,
 )
 # Of the order, of the paper, of a price: none of dealing.
-_OF_OTHER = re.compile(
+SAID_OF_OTHER = re.compile(
     r"order|auftrag|weisung|\bordre|orden\b|ordine|ordem|opdracht|zlecen|pokyn|instruct|placed|received|entered|eingang|erteil|erfasst|reçu|ricevut|recibid|ontvangen|recebid|przyj|modtag|mottag"
     r"|print|druck|gedruckt|imprim|stampa|impres|created|erstellt|édité|établi|genera|generat|gemaakt|emitid|emess|utskr|udskr|vytvo|wygener|statement|auszug|valid|gültig|valable|válid|valid[oa]|geldig|ważn|platn"
-    r"|price|kurs|preis|cours|prezzo|precio|preço|koers|cena|nav|valu|bewert|login|logged|page|seite|until|bis\b|expir|cut-?off|annahme|schluss",
+    r"|price|kurs|preis|cours|prezzo|precio|preço|koers|cena|nav|valu|bewert|login|logged|page|seite|clos(?:e|ing)|cl[ôo]ture|cierre|chiusura|fecho|zamkni|drukow|until|bis\b|expir|cut-?off|annahme|schluss",
     re.IGNORECASE,
 )
 
@@ -41,7 +41,7 @@ def _is_shortly_before(day: date, trade_date: date) -> bool:
 
 
 def _is_with_time(line: ReadLine, written: DatePlace) -> bool:
-    if _OF_OTHER.search(line.text):
+    if SAID_OF_OTHER.search(line.text):
         return False
     before = line.text[max(0, written.start - _MAX_BETWEEN) : written.start]
     behind = line.text[written.end : written.end + _MAX_BETWEEN]
@@ -50,4 +50,4 @@ def _is_with_time(line: ReadLine, written: DatePlace) -> bool:
 
 def _is_as_of(line: ReadLine, written: DatePlace) -> bool:
     before = line.text[max(0, written.start - _MAX_BETWEEN) : written.start]
-    return _AS_OF.search(before) is not None and _OF_OTHER.search(line.text) is None
+    return _AS_OF.search(before) is not None and SAID_OF_OTHER.search(line.text) is None

@@ -140,6 +140,28 @@ def test_the_time_of_a_trade_is_not_that_of_its_order() -> None:
     assert read_only(text)["trade_time"] == "08:13:35"
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Printed 15 January 2026 18:22",
+        "Order received 15/01/2026 07:30",
+        "Closing price 15/01/2026 17:35",
+        "Cierre 15/01/2026 17:35",
+        "Trade date: 15/01/2026   Order time 07:30",
+    ],
+)
+def test_no_time_of_an_order_a_price_or_a_print_is_the_trades(line: str) -> None:
+    text = ENGLISH.replace("Execution date/time: 15 Jan 2026 08:13:35", f"Trade date: 15/01/2026\n{line}")
+    assert read_only(text)["trade_time"] is None
+    assert read(text).confidence >= 0.9
+
+
+@pytest.mark.parametrize("line", ["Schlusstag 15.01.2026 10:31", "Kauf 15.01.2026 10:31", "Ausgeführt am 15.01.2026 10:31"])
+def test_the_time_of_a_trade_stands_where_a_label_or_a_word_says_what_was_done(line: str) -> None:
+    text = GERMAN.replace("Kauf am 15.01.2026 um 08:13:35", f"Kauf\n{line}\nAuftrag vom 15.01.2026 07:30")
+    assert read_only(text)["trade_time"] == "10:31"
+
+
 def test_the_day_of_a_row_below_heads_for_a_date_and_a_quantity_is_that_of_the_trade() -> None:
     heads = "Date Quantité Informations sur la valeur\n30/05/2026 10 HOULE FONDS C"
     text = f"Lyon, le 31/05/2026\nREPRISE F.C.P.\n{heads}\nCode ISIN LU0378449770\nValeur liquidative : 20,50 EUR"
