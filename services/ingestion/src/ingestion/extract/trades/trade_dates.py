@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from datetime import date, timedelta
 from itertools import islice
 
+from ingestion.domain.trade import Direction
 from ingestion.extract import values
 from ingestion.extract.trades import labels
 from ingestion.extract.trades.labels import Label
@@ -28,8 +29,9 @@ _MAX_TIMES = 5  # in one line
 
 def find_trade_date(lines: Sequence[ReadLine], year: int | None) -> tuple[date | None, bool]:
     """The date, and whether the note calls it the trade's."""
-    direction = find_direction(lines)[0] if names_other_side(lines) else None
-    found, is_certain = _find_trade_date(drop_days_of_others(lines, direction), year)
+    direction = find_direction(lines)[0]
+    of_day = direction if names_other_side(lines) else None
+    found, is_certain = _find_trade_date(drop_days_of_others(lines, of_day), year, direction)
     return found, is_certain and not _may_be_unread_date(lines, found)
 
 
@@ -48,7 +50,9 @@ def _has_unread_date(line: ReadLine) -> bool:
     return bool(may_be) and len(line.dates) < len(written)
 
 
-def _find_trade_date(lines: Sequence[ReadLine], year: int | None) -> tuple[date | None, bool]:
+def _find_trade_date(
+    lines: Sequence[ReadLine], year: int | None, direction: Direction | None
+) -> tuple[date | None, bool]:
     labelled = [
         (found, line, place)
         for line, place in list_places(lines, Label.TRADE_DATE)
@@ -66,6 +70,8 @@ def _find_trade_date(lines: Sequence[ReadLine], year: int | None) -> tuple[date 
     for line in lines:
         if len(line.text) > _MAX_PROSE or not (match := labels.DIRECTION.search(line.text)):
             continue
+        if direction is not None and _is_of_other_side(line, direction):
+            continue  # `Acquired 22/12/2025` of what is sold
         dates = [found for found in line.dates if not _ORDERED_ON.search(line.text, 0, found.start)]
         if dates:
             # The one that the line begins with, or the one beside the word: `Kauf am 15.01.`
@@ -86,6 +92,11 @@ def _find_trade_date(lines: Sequence[ReadLine], year: int | None) -> tuple[date 
             return values.build_date(year, int(written[2]), int(written[1])), True
     in_row = _find_date_of_quantity(lines)
     return (in_row, True) if in_row is not None else _choose_other_date(lines)
+
+
+def _is_of_other_side(line: ReadLine, direction: Direction) -> bool:
+    is_buy = direction is Direction.BUY
+    return all((match["buy"] is not None) is not is_buy for match in labels.DIRECTION.finditer(line.text))
 
 
 def _is_before_first(line: ReadLine) -> bool:
