@@ -309,8 +309,8 @@ def find_time(lines: Sequence[ReadLine], trade_date: date | None) -> str | None:
     dated = [line for line in lines if any(found.date == trade_date for found in line.dates)]
     labelled = [line for line in dated if any(place.label is Label.TRADE_DATE for place in line.labels)]
     said = [line for line in dated if labels.DIRECTION.search(line.text) or _CARRIED_OUT.search(line.text)]
-    for match in (*_list_times_of_trade(labelled), *_list_times_of_trade(said)):
-        return _build_time(match)
+    for time in (*_list_times_of_trade(labelled), *_list_times_of_trade(said)):
+        return _build_time(time)
     # `Handelszeit 16:47 Uhr`, in a line of its own.
     for line, place in list_places(lines, Label.TRADE_DATE):
         if not line.dates and (match := _TIME.search(line.text, place.end)):
