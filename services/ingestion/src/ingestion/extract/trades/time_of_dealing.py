@@ -30,6 +30,7 @@ _OF_ANOTHER = re.compile(
     r"|letter|schreiben|brief|courrier|\bcarta|lettera|mail|agreement|vertrag|contrat\b|contratto|contrato|mandat|\bplan|saldo|balance|solde|kontostand|bestand|period|p[ée]riod|zeitraum|since|\bseit\b|depuis|opened|er[öo]ff|ouvert|abiert|apert|geopend",
     re.IGNORECASE,
 )
+_TO = re.compile(r"\W{0,3}(?:to|through|bis(?:\szum)?|au|al?|tot|at[ée]|till?|do)?\W{1,3}", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]{3}")
 
 
@@ -59,7 +60,9 @@ def _is_with_time(line: ReadLine, written: DatePlace) -> bool:
 
 
 def _is_unexplained(line: ReadLine, written: DatePlace) -> bool:
-    """What a day in a table is its head says."""
+    """What a day in a table is its head says; a period begins with one: `01/11/2026 to 30/11/2026`."""
+    if any(_TO.fullmatch(line.text, written.end, max(other.start, written.end)) for other in line.dates):
+        return False
     if SAID_OF_OTHER.search(line.text):
         return False
     if _AS_OF.search(line.text[max(0, written.start - _MAX_BETWEEN) : written.start]):

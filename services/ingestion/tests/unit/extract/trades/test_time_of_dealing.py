@@ -34,6 +34,7 @@ def test_another_day_with_a_time_or_as_of_leaves_the_trades_day_open(days: str) 
         "Account opened 3 March 2020 10:15",
         "Your order of 13 January 2026",
         "Ex-date 13 January 2026",
+        "Account activity 10/01/2026 to 31/01/2026",
         "Interest accrued from 8 January 2026",
         "Exchange rate of 13 January 2026",
         "Your letter of 13 January 2026",
