@@ -167,6 +167,8 @@ def correct_document(
     if of_trades := {name: given.pop(name) for name in tuple(given) if name.startswith("trades.")}:
         with open_site_api() as api:
             seen = api.call("GET", f"/documents/{quote_segment(document_id)}")
+        if seen.get("profile") == "invoice":
+            raise Rejected(f"{next(iter(of_trades))}: the document is an invoice, and has no trades")
         # What is corrected are the trades of this version, whichever was seen before.
         version = seen["version"] if version is None else version
         given["trades"] = correct_trades((seen["extraction"] or {}).get("trades") or [], of_trades)

@@ -36,23 +36,28 @@ def list_messages(
     newest: Annotated[int, typer.Option(min=1, max=100_000, help="How many mails to look through.")] = 1000,
     as_json: AnswerAsJSON = False,
 ) -> None:
-    """Show which of the newest mails were not filed, and why, newest first."""
+    """Show which of the newest mails were not filed, why, and which files are the reason; what was seen last first."""
     if outcome is not None and outcome not in OUTCOMES:
         raise typer.BadParameter(f"{outcome} is none of {', '.join(OUTCOMES)}", param_hint="--outcome")
     outcomes = _UNFILED if outcome is None else (outcome,)
     with open_site_api() as api:
         query = {} if source is None else {"doc_source_id": str(find_source(api, source)["id"])}
-        found, count = [], 0
+        found, count, reasons = [], 0, set[str]()
         for message in _list_newest(api, query, newest):
             count += 1
-            if message["outcome"] in outcomes and (reason is None or reason in _list_reasons(message)):
+            if message["outcome"] not in outcomes:
+                continue
+            reasons.update(_list_reasons(message))
+            if reason is None or reason in _list_reasons(message):
                 found.append(message)
     if as_json:
         print_json(found)
         return
     if found:
-        print_columns(["OUTCOME", "REASON", "RECEIVED", "FROM", "SUBJECT", "MESSAGE"], map(_build_row, found))
+        print_columns(["OUTCOME", "REASON", "RECEIVED", "FROM", "SUBJECT", "FILES", "MESSAGE"], map(_build_row, found))
     print_line(f"{len(found)} of the newest {count} mails")
+    if reason is not None and not found:
+        print_line(f"Their reasons are {', '.join(sorted(reasons))}" if reasons else "None of them has a reason")
 
 
 def _list_newest(api: SiteAPI, query: dict[str, str], newest: int) -> Iterator[JSON]:
@@ -67,9 +72,22 @@ def _list_newest(api: SiteAPI, query: dict[str, str], newest: int) -> Iterator[J
 
 
 def _list_reasons(message: JSON) -> list[str]:
-    return (message["reason"] or "").split(", ")
+    return [reason for reason in (message["reason"] or "").split(", ") if reason]
 
 
 def _build_row(message: JSON) -> list[str]:
-    names = ("outcome", "reason", "received_at", "from", "subject", "message_id")
-    return ["-" if message[name] is None else str(message[name]) for name in names]
+    cells = {**message, "files": _name_files(message)}
+    names = ("outcome", "reason", "received_at", "from", "subject", "files", "message_id")
+    return ["-" if cells[name] is None else str(cells[name]) for name in names]
+
+
+def _name_files(message: JSON) -> str | None:
+    """The files that are the reason, each behind its own where the mail has several."""
+    parts = message.get("part_reasons") or []
+    is_one = len({part["reason"] for part in parts}) < 2
+    names = [_name_part(part) if is_one else f"{part['reason']}: {_name_part(part)}" for part in parts]
+    return ", ".join(names) or None
+
+
+def _name_part(part: JSON) -> str:
+    return str(part["filename"] or f"part {part['part_path']}")

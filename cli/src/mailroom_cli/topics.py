@@ -176,7 +176,11 @@ def show_lag(
     Of `sync-requests` those count that lie behind the oldest mailbox that is still to be synced.
     """
     settings = load_kafka_settings()
-    lags = [lag for lag in asyncio.run(read_lags(settings)) if group in (None, lag.group)]
+    all_lags = asyncio.run(read_lags(settings))
+    known = sorted({lag.group for lag in all_lags})
+    if known and group is not None and group not in known:
+        raise typer.BadParameter(f"{group} is none of {', '.join(known)}", param_hint="--group")
+    lags = [lag for lag in all_lags if group in (None, lag.group)]
     if as_json:
         print_json_line([dataclasses.asdict(lag) for lag in lags])
         return

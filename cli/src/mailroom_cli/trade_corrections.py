@@ -24,8 +24,9 @@ def correct_trades(trades: Sequence[JSON], pairs: Mapping[str, str | None]) -> l
         place = int(match[1])
         if match[2] is None:
             corrected.pop(place, None)
-        elif place > max(len(trades), *(known + 1 for known in corrected)):
-            raise Rejected(f"{name}: the document has {len(trades)} trades, from 0; trades.{len(trades)} would add one")
+        elif place > max([len(trades), *(known + 1 for known in corrected)]):
+            has = f"{len(trades)} trades, from 0" if trades else "no trade"
+            raise Rejected(f"{name}: the document has {has}; trades.{len(trades)} would add one")
         else:
             corrected.setdefault(place, {})[match[2]] = _read_truth(value) if match[2] == "is_cancellation" else value
     return [corrected[place] for place in sorted(corrected)]

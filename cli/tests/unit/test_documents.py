@@ -100,6 +100,32 @@ def test_a_correction_of_trades_gives_them_whole(calls: list[httpx.Request], mon
         assert isinstance(run("correct", ID, wrong).exception, Rejected)
 
 
+@pytest.mark.parametrize("extraction", [None, {}, {"trades": []}])
+def test_the_first_trade_of_a_note_is_entered(
+    calls: list[httpx.Request], monkeypatch: pytest.MonkeyPatch, extraction: Any
+) -> None:
+    monkeypatch.setitem(DOCUMENT, "extraction", extraction)
+    assert run("correct", ID, "trades.0.quantity=10", "trades.0.isin=X").exit_code == 0
+    assert json.loads(calls[-1].content)["fields"] == {"trades": [{"quantity": "10", "isin": "X"}]}
+    refused = run("correct", ID, "trades.1.quantity=10").exception
+    assert isinstance(refused, Rejected)
+    assert "has no trade; trades.0 would add one" in str(refused)
+
+
+def test_trades_that_were_all_taken_away_are_entered_anew(
+    calls: list[httpx.Request], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(DOCUMENT, "extraction", {"trades": [{"quantity": "1"}]})
+    assert run("correct", ID, "trades.0=", "trades.0.quantity=10").exit_code == 0
+    assert json.loads(calls[-1].content)["fields"] == {"trades": [{"quantity": "10"}]}
+
+
+def test_an_invoice_has_no_trades_to_correct(calls: list[httpx.Request], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(DOCUMENT, "profile", "invoice")
+    assert "is an invoice" in str(run("correct", ID, "trades.0.quantity=10").exception)
+    assert [call.method for call in calls] == ["GET"]
+
+
 def test_what_is_no_pair_is_refused_before_any_call(calls: list[httpx.Request]) -> None:
     result = run("correct", ID, "total")
     assert (result.exit_code, "as total_gross=119.00" in result.stderr) == (2, True)

@@ -16,6 +16,7 @@ ID = "0b8f0f4e-6a7c-4a53-9d53-0f6f2c1f9c11"
 
 
 def build_message(message_id: str, outcome: str, reason: str | None = None) -> dict[str, Any]:
+    named = [one for one in (reason or "").split(", ") if one != "no_document_words"]
     return {
         "message_id": message_id,
         "outcome": outcome,
@@ -23,6 +24,7 @@ def build_message(message_id: str, outcome: str, reason: str | None = None) -> d
         "received_at": "2026-11-30T12:00:00Z",
         "from": "billing@supplier.example",
         "subject": None,
+        "part_reasons": [{"part_path": "1", "filename": f"{message_id}.pdf", "reason": one} for one in named],
     }
 
 
@@ -100,3 +102,16 @@ def test_each_mail_is_a_line_with_its_reason_and_the_last_one_says_how_many_were
     lines = result.output.splitlines()
     assert lines[1].split("  ")[:2] == ["needs_review", "fields_missing, too_large"]
     assert lines[-1] == "3 of the newest 5 mails"
+
+
+@pytest.mark.usefixtures("calls")
+def test_the_files_that_are_the_reason_are_named() -> None:
+    result = CliRunner().invoke(app, ["messages", "list"])
+    assert "fields_missing: m4.pdf, too_large: m4.pdf" in result.output
+    assert "  m1.pdf  " in result.output
+
+
+@pytest.mark.usefixtures("calls")
+def test_a_reason_that_none_has_is_answered_with_those_that_there_are() -> None:
+    result = CliRunner().invoke(app, ["messages", "list", "--reason", "large"])
+    assert "fields_missing, no_document_words, reader_crashed, too_large" in result.output

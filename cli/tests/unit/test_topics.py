@@ -5,7 +5,10 @@ import pytest
 import structlog
 from typer.testing import CliRunner
 
+from mailroom_cli import topics
 from mailroom_cli.__main__ import app, main, send_logs_to_stderr
+from mailroom_cli.consumer_lag import Lag
+from mailroom_common.kafka.client import KafkaAddress
 from mailroom_common.topics import list_deployed_topics
 
 
@@ -15,6 +18,17 @@ def test_list_shows_each_topic_of_the_site_and_needs_no_kafka() -> None:
     assert result.exit_code == 0
     shown = [line.split()[0] for line in result.stdout.splitlines()]
     assert shown == [topic.name for topic in list_deployed_topics("staging.", 3)]
+
+
+def test_a_consumer_group_that_is_none_is_answered_with_those_that_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def read_lags(_settings: KafkaAddress) -> list[Lag]:
+        return [Lag("mailroom.ingestion.intake", "attachments", 3)]
+
+    monkeypatch.setattr(topics, "read_lags", read_lags)
+    monkeypatch.setenv("MAILROOM_KAFKA_BOOTSTRAP", "127.0.0.1:1")
+    refused = CliRunner().invoke(app, ["topics", "lag", "--group", "nope"])
+    assert (refused.exit_code, "mailroom.ingestion.intake" in refused.stderr) == (2, True)
+    assert CliRunner().invoke(app, ["topics", "lag", "--group", "mailroom.ingestion.intake"]).exit_code == 0
 
 
 def test_a_missing_setting_ends_with_a_sentence_instead_of_a_traceback(

@@ -11,10 +11,12 @@ validator would wait until each setting is right by itself.
 
 import difflib
 import os
+import string
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, TypeVar
+from urllib.parse import urlsplit
 
 import certifi
 from pydantic import (
@@ -39,6 +41,14 @@ from mailroom_common.transport_security import HTTPSAddress, require_verified_da
 PREFIX = "MAILROOM_"
 
 _MiB = 1024 * 1024
+_KAFKA_SIGNS = frozenset(string.ascii_letters + string.digits + "._-")
+_MAX_PREFIX = 100  # a name of Kafka has 249 signs, and ours are below a hundred
+# Of a variable, which is a text always.
+_WANTED = {
+    "bool_parsing": "0 or 1 is needed",
+    "int_parsing": "a whole number is needed",
+    "float_parsing": "a number is needed",
+}
 _CONFLICT = "settings_conflict"
 
 
@@ -108,7 +118,8 @@ def _describe_mistake(detail: Any) -> str:  # Any: pydantic's ErrorDetails
         return f"{PREFIX}{where[0].upper()} is not set{_suggest_misspelt(where[0])}."
     if detail["type"] == "dict_type" and not inside:
         return f"{PREFIX}{where[0].upper()} is wrong: a JSON object is needed."
-    return f"{PREFIX}{where[0].upper()} is wrong{inside}: {detail['msg'].removeprefix('Value error, ')}."
+    wanted = _WANTED.get(detail["type"]) or detail["msg"].removeprefix("Value error, ")
+    return f"{PREFIX}{where[0].upper()} is wrong{inside}: {wanted}."
 
 
 def _suggest_misspelt(name: str) -> str:
@@ -210,6 +221,13 @@ class KafkaSettings(MailroomSettings):
     # File (PEM) with the private key of `MAILROOM_KAFKA_CERT`, not encrypted.
     kafka_key: Path | None = Field(default=None, validate_default=True)
 
+    @field_validator("topic_prefix")
+    @classmethod
+    def _kafka_takes_it(cls, value: str) -> str:
+        if len(value) > _MAX_PREFIX or not _KAFKA_SIGNS.issuperset(value):
+            raise ValueError(f"at most {_MAX_PREFIX} letters, digits, `.`, `_` and `-` are needed, as Kafka takes them")
+        return value
+
     @property
     def kafka_security(self) -> KafkaSecurity:
         return KafkaSecurity(**{name: getattr(self, field) for name, field in _KAFKA_SECURITY.items()})
@@ -300,6 +318,15 @@ class BlobSettings(CABundleSettings):
 
     # Where attachments and the archive are kept: `file:///folder`, `s3://bucket/prefix` or `gs://bucket/prefix`.
     blob_url: str
+
+    @field_validator("blob_url")
+    @classmethod
+    def _names_a_store(cls, value: str) -> str:
+        url = urlsplit(value)
+        is_folder = url.scheme == "file" and url.netloc in ("", "localhost") and url.path
+        if not is_folder and not (url.scheme in ("s3", "gs") and url.netloc):
+            raise ValueError("file:///folder, s3://bucket/prefix or gs://bucket/prefix is needed")
+        return value
 
 
 class ParserSettings(MailroomSettings):

@@ -60,6 +60,8 @@ _WANTED = {
     "decimal_parsing": _NUMBER_WANTED,
     "decimal_type": _NUMBER_WANTED,
     "extra_forbidden": "there is no such field",
+    "json_invalid": "the body is no JSON",
+    "model_attributes_type": "a JSON object is needed, sent as application/json",
 }
 # Who reads a regular expression has still to guess what it is of.
 _WANTED_OF_PATTERN = {
@@ -68,6 +70,9 @@ _WANTED_OF_PATTERN = {
     r"^[0-9a-f]{64}$": "a SHA-256 is needed, as 64 hex digits",
     r"^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?$": "a time of day is needed, as 09:30 or 09:30:15",
     r"^[^@\s<>]+@[^@\s<>]+$": "an address is needed, as ap@company.example",
+    r"^([^@\s<>,]+@[^@\s<>,]+|@?[^@\s<>,.]+(\.[^@\s<>,.]+)+)$": (
+        "an address or a domain is needed, as billing@supplier.example or supplier.example"
+    ),
 }
 # A member of an enum as Python shows it, `<Profile.INVOICE: 'invoice'>`: its value is what a caller sends.
 _MEMBER = re.compile(r"<\w{1,80}\.\w{1,80}: ('[^']{0,80}')>")
@@ -85,7 +90,15 @@ def describe_mistake(mistake: Mapping[str, Any]) -> str:
     """What is wrong with a value, of an entry of pydantic's `errors()`. Any: pydantic's."""
     by_pattern = _WANTED_OF_PATTERN.get(str((mistake.get("ctx") or {}).get("pattern")))
     told = by_pattern or _WANTED.get(mistake["type"]) or str(mistake["msg"]).removeprefix("Value error, ")
+    if mistake["type"] == "too_short" and mistake["ctx"].get("field_type") == "Value":  # a secret's
+        told = f"at least {mistake['ctx']['min_length']} characters are needed"
     return _MEMBER.sub(r"\1", told)
+
+
+def _list_steps(mistake: Mapping[str, Any]) -> list[str]:
+    """Of what is no JSON pydantic gives the letter where it ends, as if it were a field of that name."""
+    steps = mistake["loc"][:1] if mistake["type"] == "json_invalid" else mistake["loc"]
+    return [str(step) for step in steps]
 
 
 class HTTPProblem(Exception):
@@ -159,7 +172,7 @@ def _add_error_handlers(app: FastAPI, invalid_value_errors: Sequence[type[Except
     @app.exception_handler(RequestValidationError)
     async def answer_invalid_request(_request: Request, error: RequestValidationError) -> Response:
         # Without the input: an answer does not repeat what may be a secret.
-        mistakes = [{"loc": [str(step) for step in at["loc"]], "msg": describe_mistake(at)} for at in error.errors()]
+        mistakes = [{"loc": _list_steps(at), "msg": describe_mistake(at)} for at in error.errors()]
         malformed = [str(at["loc"][-1]) for at in error.errors() if at["type"] in _MALFORMED_ID]
         if malformed:
             named = ", ".join(malformed)

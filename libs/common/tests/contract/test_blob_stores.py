@@ -8,10 +8,10 @@ from hashlib import sha256
 import pytest
 from blob_bytes import read_blob, split_bytes
 
-from mailroom_common.blobs import BlobNotFound, BlobStore, compute_sha256, open_blob_store
+from mailroom_common.blobs import BlobNotFound, BlobStore, compute_sha256
 from mailroom_common.blobs.s3 import PART_BYTES
 from mailroom_common.errors import Rejected, SettingsError
-from mailroom_common.settings import BlobSettings
+from mailroom_common.settings import BlobSettings, load_settings
 
 
 @pytest.mark.parametrize(
@@ -133,4 +133,4 @@ async def test_folder_on_the_way_to_a_blob_is_no_blob(store: BlobStore) -> None:
 @pytest.mark.parametrize("url", ["gs://", "ftp://host/x", "s3://", "file://host/x", "nonsense"])
 def test_url_of_no_known_kind_is_refused_with_the_setting(url: str) -> None:
     with pytest.raises(SettingsError, match="MAILROOM_BLOB_URL is wrong"):
-        open_blob_store(BlobSettings(blob_url=url))
+        load_settings(BlobSettings, blob_url=url)

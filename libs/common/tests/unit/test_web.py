@@ -34,6 +34,9 @@ class Lane(StrEnum):
     REPLAY = "replay"
 
 
+_SENDER = r"^([^@\s<>,]+@[^@\s<>,]+|@?[^@\s<>,.]+(\.[^@\s<>,.]+)+)$"
+
+
 def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -77,6 +80,7 @@ def _app(process: Process) -> FastAPI:
         currency: Annotated[str | None, Query(pattern="^[A-Z]{3}$")] = None,
         code: Annotated[str | None, Query(pattern="^[a-z]$")] = None,
         lane: Literal[Lane.NEW, Lane.REPLAY] | None = None,
+        sender: Annotated[str | None, Query(pattern=_SENDER)] = None,
     ) -> None: ...
 
     @app.post("/body")
@@ -148,6 +152,11 @@ async def test_validation_names_the_place_and_never_the_input(client: httpx.Asyn
     answer = await client.get("/number?n=canary-secret")
     assert answer.json()["errors"][0]["loc"] == ["query", "n"]
     assert "canary-secret" not in answer.text
+
+
+async def test_of_a_body_that_is_no_json_no_place_in_it_is_named_as_a_field(client: httpx.AsyncClient) -> None:
+    answer = await client.post("/body", content=b"{bad", headers={"content-type": "application/json"})
+    assert answer.json()["errors"][0]["loc"] == ["body"]
 
 
 async def test_failure_says_nothing_of_its_cause(client: httpx.AsyncClient) -> None:
@@ -226,6 +235,7 @@ async def test_malformed_id_is_400_and_names_the_parameter(client: httpx.AsyncCl
         ("currency", "eur", "a currency is needed, as EUR"),
         ("code", "1", "String should match pattern '^[a-z]$'"),
         ("lane", "old", "Input should be 'new' or 'replay'"),
+        ("sender", "@@", "an address or a domain is needed, as billing@supplier.example or supplier.example"),
     ],
 )
 async def test_a_mistake_says_what_is_wanted(client: httpx.AsyncClient, name: str, value: str, wanted: str) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from mailroom_common.errors import SettingsError
 from mailroom_common.secret_files import SUFFIX
 from mailroom_common.topic_access import COMPONENTS
 from mailroom_sandbox.site.own_settings import move_secrets_to_files, select_own_settings
@@ -23,12 +22,19 @@ PORT_NAMES = ("kafka", "kafka_controller", "postgres", "front", *(service.name f
 
 
 def fixed_ports(environment: Mapping[str, str]) -> dict[str, int]:
+    """Of what is no port number `find_port_mistakes` says so, beside all other faults."""
     port = environment.get("MAILROOM_FRONT_PORT")
-    if port is None:
-        return {}
-    if not port.isdigit() or not 0 < int(port) < 65536:
-        raise SettingsError("MAILROOM_FRONT_PORT is wrong: a port number is needed.")
-    return {"front": int(port)}
+    return {"front": int(port)} if port is not None and _is_port(port) else {}
+
+
+def find_port_mistakes(environment: Mapping[str, str]) -> list[str]:
+    port = environment.get("MAILROOM_FRONT_PORT")
+    is_right = port is None or _is_port(port)
+    return [] if is_right else ["MAILROOM_FRONT_PORT is wrong: a port number is needed, 1 to 65535."]
+
+
+def _is_port(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= 5 and 0 < int(text) < 65536
 
 
 @dataclass(frozen=True, slots=True)

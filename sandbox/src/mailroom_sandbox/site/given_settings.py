@@ -47,7 +47,8 @@ def _read_env_file(path: Path) -> tuple[dict[str, str], dict[str, str], list[str
                 mistakes.append(f"{place}: this is no line of the form NAME=value.")
             elif binding.key is not None and binding.value is not None:
                 if binding.key in values:
-                    mistakes.append(f"{place}: {binding.key} is set twice in this file.")
+                    first = lines[binding.key].rpartition(", ")[2]
+                    mistakes.append(f"{place}: {binding.key} is set twice in this file, first in {first}.")
                 values[binding.key], lines[binding.key] = binding.value, place
     return values, lines, mistakes
 

@@ -16,7 +16,7 @@ from mailroom_common.settings import (
     replace_environment,
 )
 from mailroom_common.tokens.sealing import SealingKeys
-from mailroom_sandbox.site.environment import SiteEnvironment
+from mailroom_sandbox.site.environment import SiteEnvironment, find_port_mistakes
 from mailroom_sandbox.site.given_settings import GivenSettings
 from mailroom_sandbox.site.services import SERVICES
 from mailroom_sandbox.site.settings_classes import (
@@ -41,7 +41,7 @@ def check_settings(given: GivenSettings, site: SiteEnvironment, ports: Mapping[s
     Raises:
         SettingsError: one line for each fault, with its variable, and with file and line where a file has it.
     """
-    mistakes = [*given.mistakes, *_find_unknown_variables(given)]
+    mistakes = [*given.mistakes, *_find_unknown_variables(given), *find_port_mistakes(given.values)]
     for service in SERVICES:
         own = list_service_classes(service)
         mistakes += _find_mistakes(own, site.build_service_environment(service, ports))
@@ -96,4 +96,4 @@ def _find_malformed_keys(environment: Mapping[str, str]) -> Iterator[str]:
 def _name_place(mistake: str, given: GivenSettings) -> str:
     """The sentence, with file and line of the first variable in it that came from a file."""
     places = [given.lines[name] for name in _VARIABLE.findall(mistake) if name in given.lines]
-    return f"{mistake} ({places[0]})" if places else mistake
+    return f"{mistake} ({places[0]})" if places and places[0] not in mistake else mistake

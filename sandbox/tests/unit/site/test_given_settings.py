@@ -45,7 +45,7 @@ def test_broken_line_is_named_by_file_and_number(env_file: Path, broken: str) ->
 
 def test_variable_that_is_set_twice_is_named(env_file: Path) -> None:
     given = read_file(env_file, "MAILROOM_GMAIL_URL=y\nMAILROOM_GMAIL_URL=z\n")
-    assert given.mistakes == (f"{env_file}, line 2: MAILROOM_GMAIL_URL is set twice in this file.",)
+    assert given.mistakes == (f"{env_file}, line 2: MAILROOM_GMAIL_URL is set twice in this file, first in line 1.",)
 
 
 def test_file_that_is_named_must_be_there(env_file: Path) -> None:

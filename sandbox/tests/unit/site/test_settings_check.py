@@ -34,18 +34,26 @@ def test_what_the_site_makes_up_is_enough(tmp_path: Path) -> None:
 def test_all_faults_are_named_at_once_each_with_its_place(tmp_path: Path) -> None:
     found = check(
         tmp_path,
-        "the file, line 9: broken.",
+        ".env, line 1: MAILROOM_LOG_LEVEL is set twice.",
         MAILROOM_LOG_LEVEL="loud",
         MAILROOM_GRAPH_ULR="https://graph.example",
         MAILROOM_DOCUMENT_ATTEMPTS="0",
         MAILROOM_MICROSOFT_CLIENT_ID="id",
+        MAILROOM_FRONT_PORT="99999",
+        MAILROOM_BLOB_URL="ftp://x",
+        MAILROOM_TOPIC_PREFIX="a b",
+        MAILROOM_INSECURE="maybe",
     )
-    assert found[0] == "the file, line 9: broken."
+    assert found[0] == ".env, line 1: MAILROOM_LOG_LEVEL is set twice."
     assert "MAILROOM_GRAPH_ULR is no setting of Mailroom: did you mean MAILROOM_GRAPH_URL? (.env, line 2)" in found
     assert sum("MAILROOM_LOG_LEVEL is wrong" in line and "(.env, line 1)" in line for line in found) == 1
     assert sum("MAILROOM_DOCUMENT_ATTEMPTS is wrong" in line for line in found) == 1
     assert "Outlook is not set up: MAILROOM_MICROSOFT_CLIENT_SECRET is missing." in found
-    assert len(found) == 5
+    assert sum("MAILROOM_FRONT_PORT is wrong" in line for line in found) == 1
+    assert sum("MAILROOM_BLOB_URL is wrong: file:///folder" in line for line in found) == 1
+    assert sum("MAILROOM_TOPIC_PREFIX is wrong" in line for line in found) == 1
+    assert sum("MAILROOM_INSECURE is wrong: 0 or 1 is needed" in line for line in found) == 1
+    assert len(found) == 9
 
 
 def test_a_file_of_keys_that_is_away_is_no_second_fault_and_one_that_is_there_is_read(tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ from mailroom_common.parser.pipes import has_bytes, is_readable, read_exactly, w
 _START_TIMEOUT_S = 60
 _STOP_TIMEOUT_S = 3
 _ENDING_TIMEOUT_S = 1
+_KILLING_SIGNALS = frozenset({-signal.SIGKILL, -signal.SIGTERM})  # as exit codes have them
 _MAX_FIRST_MESSAGE_BYTES = 16384
 _METRIC_OUTCOMES = {UnreadableFile: "refused", ParserLimitReached: "limit", ParserCrashed: "crashed"}
 
@@ -79,7 +80,12 @@ class ForkServer:
             if first["threads"] > 1:
                 raise RuntimeError(f"a module of {', '.join(options.preload)} starts threads as it is imported")
         except (EOFError, ParserLimitReached, TimeoutError, OSError) as error:
+            was_killed = await server._was_killed()
             await server.kill_group()
+            if was_killed:
+                raise Unavailable(
+                    "a parser process was killed as it started: by somebody, or for want of memory"
+                ) from error
             # A process that has preloaded more than its limit on memory ends before its first message.
             raise Unavailable(
                 "a parser process did not start: MAILROOM_PARSER_MEMORY_BYTES "
@@ -150,6 +156,13 @@ class ForkServer:
             async with asyncio.timeout(_STOP_TIMEOUT_S):
                 await self._process.wait()
         await self.kill_group()
+
+    async def _was_killed(self) -> bool:
+        """Whether another process, or the kernel, has ended it."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_ENDING_TIMEOUT_S):
+                return await self._process.wait() in _KILLING_SIGNALS
+        return False
 
     async def kill_group(self) -> None:
         with contextlib.suppress(ProcessLookupError):

@@ -364,6 +364,22 @@ async def test_a_process_that_cannot_start_is_not_the_files_trouble_and_names_th
             await pool.run_reader("no_such_module_anywhere:read", b"", as_it_is)
 
 
+async def test_a_process_that_is_killed_as_it_starts_says_nothing_about_its_limits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    start = asyncio.create_subprocess_exec
+
+    async def start_and_kill(*arguments: Any, **options: Any) -> asyncio.subprocess.Process:
+        process = await start(*arguments, **options)
+        process.kill()
+        return process
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", start_and_kill)
+    async with ParserPool(preload=["hostile_readers"], search_path=[HERE]) as pool:
+        with pytest.raises(Unavailable, match="was killed as it started"):
+            await pool.run_reader("hostile_readers:count_bytes", b"", as_it_is)
+
+
 async def test_hard_limits_hold_for_the_life_of_the_process_and_cannot_be_raised(pool: ParserPool) -> None:
     hard = await call(pool, "try_to_raise_hard_limits")
     assert (hard["AS"], hard["FSIZE"], hard["CORE"]) == (TIGHT.memory_bytes, 0, 0)

@@ -38,11 +38,11 @@ _INSERT = """
 """
 _FIND = """
     select password_id, sealed from ingestion.document_password
-    where document_id = $1 and sealed is not null order by password_id desc limit 1
+    where document_id = $1 and sealed is not null order by password_id
 """
 _FORGET_USED = """
     update ingestion.document_password set sealed = null
-    where document_id = $1 and password_id <= $2 and sealed is not null
+    where document_id = $1 and password_id = $2 and sealed is not null
 """
 _NEWEST_UNUSED = (
     "select max(password_id) from ingestion.document_password where document_id = $1 and sealed is not null"
@@ -89,11 +89,28 @@ class PasswordSweeper:
 
 
 async def find_password(conn: DatabaseSession, document_id: str, keys: SealingKeys | None) -> GivenPassword | None:
-    """The newest that no reading has used. Where it cannot be unsealed it has no text, and the document is read without
-    it."""
-    row = await conn.fetchrow(_FIND, document_id)
-    if row is None:
-        return None
+    """The first that no reading has used: of several that were given at once each is tried. Where none can be unsealed
+    it is the newest, without a text, and the document is read without it."""
+    unopened = None
+    for row in await conn.fetch(_FIND, document_id):
+        found = _open_password(row, document_id, keys)
+        if found.text is not None:
+            return found
+        unopened = found
+    return unopened
+
+
+async def forget_used_passwords(conn: DatabaseSession, document_id: str, used: GivenPassword | None) -> None:
+    """At the end of a reading, under the lock of the document's row: forget the password that it used. For one that
+    was given after the claim, request another reading; not for one that could not be opened: that would never end."""
+    if used is not None and used.text is not None:
+        await conn.execute(_FORGET_USED, document_id, used.password_id)
+    newest_unused = await conn.fetchval(_NEWEST_UNUSED, document_id)
+    if newest_unused is not None and (used is None or newest_unused > used.password_id):
+        await request_reread(conn, document_id)
+
+
+def _open_password(row: Any, document_id: str, keys: SealingKeys | None) -> GivenPassword:
     if keys is None:
         # The worker was started without MAILROOM_TOKEN_KEYS: it cannot open what the API sealed.
         log.warning("document_password_not_opened", document_id=document_id, reason="no keys")
@@ -105,16 +122,6 @@ async def find_password(conn: DatabaseSession, document_id: str, keys: SealingKe
         log.warning("document_password_not_opened", document_id=document_id, reason=str(error))
         return GivenPassword(row["password_id"], None)
     return GivenPassword(row["password_id"], text)
-
-
-async def forget_used_passwords(conn: DatabaseSession, document_id: str, used: GivenPassword | None) -> None:
-    """At the end of a reading, under the lock of the document's row: forget the password that it used. For one that
-    was given after the claim, request another reading; not for one that could not be opened: that would never end."""
-    if used is not None and used.text is not None:
-        await conn.execute(_FORGET_USED, document_id, used.password_id)
-    newest_unused = await conn.fetchval(_NEWEST_UNUSED, document_id)
-    if newest_unused is not None and (used is None or newest_unused > used.password_id):
-        await request_reread(conn, document_id)
 
 
 def _require_locked(document: Any) -> None:

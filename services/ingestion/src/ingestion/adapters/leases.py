@@ -242,7 +242,8 @@ class PgDocumentLeases:
                 is_changed,
                 reread,
             )
-            if held["review_decision"] is None:
+            if held["review_decision"] is None and (failed is None or former is None):
+                # A reading that failed knows no places: those of the outcome that stands are kept.
                 await write_evidence(conn, lease.document_id, outcome, is_changed=is_changed)
             await record_trades(conn, document)
             await append_results(conn, self._outbox, document, self._clock())

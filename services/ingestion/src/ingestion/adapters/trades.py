@@ -154,7 +154,7 @@ async def _find_others(conn: DatabaseSession, row: Any, decision: TradeDecision)
         return await _find_usual_others(conn, row, decision)
     other = await conn.fetchrow(_FIND, decision.other_trade_id, row["tenant_id"])
     if other is None or other["trade_id"] == row["trade_id"]:
-        raise TradeDecisionRefused("other_trade_id is no other trade of yours.")
+        raise TradeDecisionRefused("The other one that you name is no other trade of yours.")
     # What a corrected note takes back may differ in anything.
     if other["match_key"] != row["match_key"] and other["is_cancellation"] == row["is_cancellation"]:
         raise TradeDecisionRefused(
@@ -166,7 +166,7 @@ async def _find_others(conn: DatabaseSession, row: Any, decision: TradeDecision)
 async def _find_usual_others(conn: DatabaseSession, row: Any, decision: TradeDecision) -> list[str]:
     counterpart = row["duplicate_of"] or row["cancels"] or row["cancelled_by"]
     if counterpart is None:
-        raise TradeDecisionRefused("The ledger names no other trade beside it: send one as other_trade_id.")
+        raise TradeDecisionRefused("The ledger names no other trade beside it: name it (other_trade_id; --other).")
     if decision.is_same or row["duplicate_of"] is None:
         return [counterpart]
     # Of all that state it: whichever of them counts one day, this one is another trade.

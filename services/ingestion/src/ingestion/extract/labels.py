@@ -24,6 +24,8 @@ def match_any(*patterns: str) -> re.Pattern[str]:
     return re.compile("|".join(f"(?:{_allow_plain_letters(pattern)})" for pattern in patterns), re.IGNORECASE)
 
 
+# With its endings: what is said of whoever writes the page.
+OUR = r"(?:unser|our|notre|nuestr|nostr|ons|onze|noss|nasz|naš|vores|vår)\w{0,4}"
 _NO = (
     r"(?:numbers?|no\b\.?|nr\b\.?|num\b\.?|n[°ºo]\.?|n\.\s?º|n\.(?=\W|$)"
     r"|#|id\b|nummer|numéro|numero|número|núm\b\.?|numer|č\.|číslo)"
@@ -136,7 +138,7 @@ BARE_DATE = re.compile(
     re.IGNORECASE,
 )
 # `Fakturanr.: 10934 | Dato: 18-05-2026 | Kundenr.: 555`: behind a bar, where the number is before it.
-DATE_BEHIND_BAR = re.compile(r"\s?[|•·]\s?(?:date|datum|data|dato|fecha)\b\W{0,3}(?=\d)", re.IGNORECASE)
+DATE_BEHIND_BAR = re.compile(r"(?:\s?[|•·]\s?|\s)(?:date|datum|data|dato|fecha)\b\W{0,3}(?=\d)", re.IGNORECASE)
 # What a receipt has in place of the day on which it was issued.
 PAID_DATE = re.compile(
     r"^\W*(?:date\s+paid|paid\s+on|bezahlt\s+am|(?:payée?|acquittée?)\s+le|betaald\s+op|pagad[ao]\s+e[lm]|pagato\s+il)\b",
@@ -238,7 +240,7 @@ TOTAL_GROSS = match_any(
 )
 # Alone, or before its amount: `Total: GBP 300.00`.
 TOTAL_GROSS_MAYBE = re.compile(
-    r"^\W*(?:totale?|totaal|gesamt|summe|somme|razem|suma|ogółem|celkem|totalt|summa)\b[\s:*()€$£]{0,12}"
+    r"^\W*(?:totale?|totaal|gesamt|summe|somme|razem|suma|ogółem|celkem|totalt|summa)\b(?:\s(?:i|in|en|em|w|v)(?=\s[A-Z]{3}\b))?[\s:*()€$£]{0,12}"
     r"(?:EUR|USD|GBP|CHF|PLN|CZK|DKK|SEK|NOK|CAD|AUD|Kč|kr\.?|zł)?[\s:*()€$£]{0,12}(?=$|[-−–]?\d)",
     re.IGNORECASE,
 )

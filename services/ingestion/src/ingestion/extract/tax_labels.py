@@ -17,6 +17,15 @@ _CONTAINED = (
     r"(?:of\s+which|davon|darin(?:\s+enthalten)?|enthaltene|dont|di\s+cui|de\s+los\s+cuales|waarvan"
     r"|w\s+tym|z\s+toho|varav|därav|heraf|includ(?:es|ing)|beinhaltet|enthält|inclu[iy]e|inclut|comprende|heri)"
 )
+INCLUDING = (
+    r"incl?\.?|inkl\.?|enth\w{0,5}\.?|including|includes|dont|incluido|inclusief|w\s+tym|vč\.?|zahrnuje|heraf|varav"
+    r"|dei\s+quali|di\s+cui"
+)
+# `(inkl. 3,14 € MwSt.)`
+TAX_IN_BRACKETS = re.compile(
+    rf"\((?:{INCLUDING})\s+(?P<amount>[^()%]{{3,16}}?)\s*(?:\d{{1,2}}(?:[.,]\d+)?\s?%\s*)?{_TAX_WORD}\W{{0,3}}\)",
+    re.IGNORECASE,
+)
 TAX_WORD = re.compile(rf"\b{_TAX_WORD}\b", re.IGNORECASE)
 TAX_CONTAINED = re.compile(rf"^\W*{_CONTAINED}\s*(?:\d+(?:[.,]\d+)?\s?%\s*)?{_TAX_WORD}\b", re.IGNORECASE)
 TOTAL_TAX = match_any(

@@ -9,8 +9,9 @@ os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
 
 import numpy as np
 
+from ingestion.readers.letter_layers import PlacedLetter
 from ingestion.readers.letter_room import Box
-from ingestion.readers.page_visibility import PlacedLetter, Visibility
+from ingestion.readers.page_visibility import Visibility
 
 _WITHIN_A_WORD = 0.5  # of the height, between the ink of two letters: that of `11` is 0.4, and a blank is wider
 _SAME_ROW = 0.3  # of the height of the lower one, that two letters of a word share

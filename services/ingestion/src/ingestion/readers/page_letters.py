@@ -12,10 +12,12 @@ import pypdfium2.raw as pdfium
 from ingestion.domain.page_marks import Stamp
 from ingestion.readers.actual_text import drop_actual_text, has_same_digits
 from ingestion.readers.doubted_words import find_doubted_words
+from ingestion.readers.letter_layers import PlacedLetter
 from ingestion.readers.letter_room import Box
-from ingestion.readers.page_visibility import PlacedLetter, find_visible, get_address, list_text_objects
+from ingestion.readers.page_visibility import find_visible
 from ingestion.readers.slanted_text import SlantedLetter, find_stamps
 from ingestion.readers.struck_letters import find_struck
+from ingestion.readers.text_objects import get_address, list_text_objects
 
 MAX_CHARACTERS = 40_000
 

@@ -10,9 +10,7 @@ What this cannot tell is a font whose letters have other shapes than their names
 
 import ctypes
 import os
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -24,7 +22,20 @@ import numpy as np
 import pypdfium2
 import pypdfium2.raw as pdfium
 
-from ingestion.readers.letter_room import Box, find_crowded
+from ingestion.readers.letter_layers import (
+    MAX_PIXELS,
+    LetterLayers,
+    PlacedLetter,
+    TouchedTexts,
+    choose_layers,
+    count_numbers,
+    find_touched,
+    is_again,
+    measure_shares,
+    sum_areas,
+)
+from ingestion.readers.letter_room import find_crowded
+from ingestion.readers.text_objects import get_address, list_addresses, list_text_objects, without_texts
 
 _Pixels = Any  # numpy's arrays
 
@@ -42,50 +53,7 @@ _MIN_LOW = 1.5  # of letters that are half as high, in print of the same size; n
 _ALMOST = 0.9  # of the least height, beside a letter that has it
 _LOW = frozenset("aceimnorsuvwxzıµαºª")
 _USUAL_HEIGHT = 842.0
-# From here on a letter stands on another one, and one may hide the other.
-_OVERLAP = 0.3
-_SAME_PLACE = 0.5  # of a letter's height: the same letter again so near is drawn twice, for bold or a shadow
-# That the letters of a page may take, each counted by itself: a full page has ten million, one of 40 letters as large
-# as itself 80. Drawing them, and finding those that stand on each other, takes time by that.
-_MAX_PIXELS = 80_000_000
 _MANY = 500  # text objects
-_TINY = 1e-6  # points, squared
-_FEW = 2000  # numbers that are told apart faster one by one
-_MAX_LAYERS = 4  # of letters that stand on each other
-_MAX_AT_ONE_PLACE = 6  # letters that may share a pixel
-_MAX_OBJECTS = 20_000
-_MAX_DEPTH = 8
-
-
-@dataclass(frozen=True, slots=True)
-class PlacedLetter:
-    """`source` is the address of the text object that draws the letter."""
-
-    text: str
-    box: Box
-    source: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Touched:
-    """The text objects whose box lies on another one's, and where; all of them, and None, where that would take too
-    long to find. `are_apart`: no letter can stand on another one. So it is on most pages, and looking at each letter's
-    place takes as long as drawing the page twice."""
-
-    sources: set[int]
-    places: _Pixels | None
-    are_apart: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _Layers:
-    """The layer of each text object that stands on another one, `of_source` is empty where none does; `unclear` are
-    those that are one too many, of which nobody can say what is seen. `stacked`: a good part of a letter of theirs is
-    covered, or covers; the others only share pixels with a neighbour."""
-
-    of_source: dict[int, int]
-    unclear: set[int]
-    stacked: set[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +71,11 @@ def find_visible(page: pypdfium2.PdfPage, letters: Sequence[PlacedLetter]) -> Vi
     if not letters:
         return nothing
     places = place_on_picture(page, letters)
-    if _sum_areas(places) > _MAX_PIXELS:
+    if sum_areas(places) > MAX_PIXELS:
         return nothing  # on each other: nobody can say what is seen
     objects = list_text_objects(page)
-    touched = _find_touched(letters, places)
-    layers = _choose_layers(letters, places, touched)
+    touched = find_touched(letters, places)
+    layers = choose_layers(letters, places, touched)
     seen, traced = _compare_drawings(page, objects, letters, places, layers, touched)
     is_large = _is_large_enough(page, letters)
     seen &= is_large & ~find_crowded([letter.box for letter in letters])
@@ -131,8 +99,8 @@ def _compare_drawings(
     objects: Mapping[int, Any],
     letters: Sequence[PlacedLetter],
     places: _Pixels,
-    layers: _Layers,
-    touched: _Touched,
+    layers: LetterLayers,
+    touched: TouchedTexts,
 ) -> tuple[_Pixels, _Pixels]:
     """For each letter whether its place looks another way once its layer is not drawn, and whether any of it does."""
     whole = _draw(page)
@@ -141,7 +109,7 @@ def _compare_drawings(
     sources = {letter.source for letter in letters}
     # What has no letter that is read: blanks, the second drawing of a bold word. It goes with each layer.
     unread = [drawn for source, drawn in objects.items() if source not in sources]
-    with _without(unread):
+    with without_texts(unread):
         bare = _draw(page) if _may_cover(page, unread, letters) else whole
     seen, traced = (np.zeros(len(letters), dtype=bool) for _ in range(2))
     for layer in sorted(set(of_letter.tolist())):
@@ -149,11 +117,11 @@ def _compare_drawings(
         hidden = [
             drawn for source, drawn in objects.items() if source in sources and layers.of_source.get(source, 0) == layer
         ]
-        with _without([*unread, *hidden]):
+        with without_texts([*unread, *hidden]):
             rest = _draw(page)
         change = np.maximum(whole, rest) - np.minimum(whole, rest)
         change[_find_shared(letters, places, chosen, touched, whole.shape)] = 0
-        seen[chosen] = np.array(_measure_share(change >= _MIN_CONTRAST_ON_WHITE, places[chosen])) >= _MIN_INK
+        seen[chosen] = np.array(measure_shares(change >= _MIN_CONTRAST_ON_WHITE, places[chosen])) >= _MIN_INK
         seen[chosen] &= ~is_stacked[chosen]  # they are looked at one by one
         for index in chosen[~seen[chosen]].tolist():
             left, top, right, bottom = places[index].tolist()
@@ -176,9 +144,8 @@ def _may_cover(page: pypdfium2.PdfPage, objects: Sequence[Any], letters: Sequenc
     """Whether a text object may stand on a letter: most blanks stand between them."""
     if not objects:
         return False
-    whole_page = {get_address(pdfium.FPDFPage_GetObject(page, number)) for number in range(_count_objects(page))}
     # What is part of a form has places of its own.
-    if len(objects) > _MANY or not {get_address(drawn) for drawn in objects} <= whole_page:
+    if len(objects) > _MANY or not {get_address(drawn) for drawn in objects} <= list_addresses(page):
         return True
     left, bottom, right, top = np.array([letter.box for letter in letters]).T
     for drawn in objects:
@@ -198,7 +165,7 @@ def _find_shared(
     letters: Sequence[PlacedLetter],
     places: _Pixels,
     chosen: _Pixels,
-    touched: _Touched,
+    touched: TouchedTexts,
     shape: tuple[int, ...],
 ) -> _Pixels:
     """Where letters of several text objects stand: there the ink may be the other one's."""
@@ -213,7 +180,7 @@ def _find_shared(
         left, top, right, bottom = places[index].tolist()
         region = owners[top:bottom, left:right]
         if region.any():
-            numbers = _count_numbers(region[region > 0])
+            numbers = count_numbers(region[region > 0])
             others = [number for number in numbers if _is_of_another(letters[index], letters[number - 1])]
             if others:
                 # A single number, as beside a neighbour, is found faster by itself.
@@ -224,7 +191,7 @@ def _find_shared(
 
 
 def _is_of_another(letter: PlacedLetter, other: PlacedLetter) -> bool:
-    return letter.source != other.source and not _is_again(letter, other)
+    return letter.source != other.source and not is_again(letter, other)
 
 
 def _find_covered(whole: _Pixels, bare: _Pixels, rest: _Pixels, places: _Pixels) -> _Pixels:
@@ -233,8 +200,8 @@ def _find_covered(whole: _Pixels, bare: _Pixels, rest: _Pixels, places: _Pixels)
     near_ink = _differ(bare, rest, _MIN_CONTRAST)
     for axis in (0, 1):
         near_ink = near_ink | np.roll(near_ink, 1, axis) | np.roll(near_ink, -1, axis)
-    paper = np.array(_measure_share(~near_ink, places))
-    changed = np.array(_measure_share(_differ(whole, bare, _MIN_CONTRAST) & ~near_ink, places))
+    paper = np.array(measure_shares(~near_ink, places))
+    changed = np.array(measure_shares(_differ(whole, bare, _MIN_CONTRAST) & ~near_ink, places))
     covered: _Pixels = changed > paper * _MAX_CHANGED
     return covered
 
@@ -294,7 +261,7 @@ def _draw(page: pypdfium2.PdfPage) -> _Pixels:
 
 def draw_without_text(page: pypdfium2.PdfPage) -> _Pixels:
     """The page in grey, on which letters have the places of `place_on_picture`."""
-    with _without(list_text_objects(page).values()):
+    with without_texts(list_text_objects(page).values()):
         return _draw(page)
 
 
@@ -331,199 +298,3 @@ def place_on_picture(page: pypdfium2.PdfPage, letters: Sequence[PlacedLetter]) -
     columns, rows = round(width * scale), round(height * scale)
     first = np.nan_to_num(np.clip(np.stack(edges, axis=1), 0.0, limit)).astype(int)
     return np.minimum(first, [columns, rows, columns, rows])
-
-
-def _measure_share(differs: _Pixels, places: _Pixels) -> list[float]:
-    """The share of each place that is set."""
-    return [
-        np.count_nonzero(differs[top:bottom, left:right]) / max((right - left) * (bottom - top), 1)
-        for left, top, right, bottom in places.tolist()
-    ]
-
-
-def _choose_layers(letters: Sequence[PlacedLetter], places: _Pixels, touched: _Touched) -> _Layers:
-    """Ink at the place of a letter may be another letter's: so what stands on each other is not left out at once."""
-    if touched.are_apart:
-        return _Layers({}, set(), set())
-    overlaps = _find_overlaps(letters, places)
-    unclear = overlaps.crowded
-    layers: dict[int, int] = {}
-    for source in dict.fromkeys(letter.source for letter in letters):
-        if source not in overlaps.pairs:
-            continue
-        taken = {layers[other] for other in overlaps.pairs[source] if other in layers}
-        layers[source] = next(layer for layer in range(len(taken) + 1) if layer not in taken)
-        if layers[source] >= _MAX_LAYERS:
-            unclear.add(source)
-            layers[source] = 0
-    return _Layers(layers, unclear, overlaps.stacked)
-
-
-@dataclass(frozen=True, slots=True)
-class _Overlaps:
-    """`pairs` are the text objects with letters that stand on each other, `crowded` those that found no room at a place
-    of many, and `stacked` those whose own boxes, and not only the pixels that these touch, lie on others."""
-
-    pairs: dict[int, set[int]]
-    crowded: set[int]
-    stacked: set[int]
-
-
-def _find_overlaps(letters: Sequence[PlacedLetter], places: _Pixels) -> _Overlaps:
-    """Letters beside each other share pixels too: where a program draws each by itself, `ill` has three at one."""
-    columns, rows = (int(places[:, edge].max(initial=0)) for edge in (2, 3))
-    levels = [np.zeros((rows + 1, columns + 1), dtype=np.int32) for _ in range(_MAX_AT_ONE_PLACE)]
-    counts: Counter[tuple[int, int]] = Counter()
-    crowded: set[int] = set()
-    areas = ((places[:, 2] - places[:, 0]) * (places[:, 3] - places[:, 1])).tolist()
-    covered = [0.0] * len(letters)
-    for number, (letter, (left, top, right, bottom)) in enumerate(zip(letters, places.tolist(), strict=True), start=1):
-        taken, has_room = _take_place([level[top:bottom, left:right] for level in levels], number)
-        if not taken:
-            continue
-        found = {
-            below: count
-            for below, count in _count_numbers(np.concatenate(taken)).items()
-            if letters[below - 1].source != letter.source
-        }
-        for below in found:
-            if not _is_again(letter, letters[below - 1]):
-                shared = _measure_shared(letter.box, letters[below - 1].box)
-                covered[number - 1] += shared / max(_measure(letter.box), _TINY)
-                covered[below - 1] += shared / max(_measure(letters[below - 1].box), _TINY)
-        is_on_others = letter.text.isalnum() and taken[0].size > _OVERLAP * areas[number - 1]
-        others = [letters[below - 1] for below in found] if is_on_others else _find_others(found, letters, areas)
-        for other in others:
-            # A word that is drawn again a little beside itself stands on its own neighbours too.
-            counts[letter.source, other.source] += -2 if _is_again(letter, other) else 1
-        if not has_room and any(not _is_again(letter, other) for other in others):
-            crowded.add(letter.source)
-    pairs: dict[int, set[int]] = defaultdict(set)
-    for (upper_source, lower_source), count in counts.items():
-        if count > 0:
-            pairs[upper_source].add(lower_source)
-            pairs[lower_source].add(upper_source)
-    stacked = {letter.source for letter, share in zip(letters, covered, strict=True) if share > _OVERLAP}
-    return _Overlaps(pairs, crowded & pairs.keys(), stacked)
-
-
-def _measure(box: Box) -> float:
-    return (box[2] - box[0]) * (box[3] - box[1])
-
-
-def _measure_shared(box: Box, other: Box) -> float:
-    across = min(box[2], other[2]) - max(box[0], other[0])
-    up = min(box[3], other[3]) - max(box[1], other[1])
-    return max(across, 0.0) * max(up, 0.0)
-
-
-def _take_place(levels: Sequence[_Pixels], number: int) -> tuple[list[_Pixels], bool]:
-    """Puts each pixel of a letter on the first level that is free there. Which letters it found on each level, and
-    whether it had room."""
-    found: list[_Pixels] = []
-    here: Any = ...  # pixels that are taken on all levels so far
-    for level in levels:
-        there = level[here]
-        taken = there[there > 0]
-        if not taken.size:
-            level[here] = number
-            return found, True
-        found.append(taken)
-        is_taken = level > 0
-        level[~is_taken if here is ... else here & ~is_taken] = number
-        here = is_taken
-    return found, False
-
-
-def _find_touched(letters: Sequence[PlacedLetter], places: _Pixels) -> _Touched:
-    boxes: dict[int, list[int]] = {}
-    for letter, (left, top, right, bottom) in zip(letters, places.tolist(), strict=True):
-        box = boxes.setdefault(letter.source, [left, top, right, bottom])
-        box[:] = min(box[0], left), min(box[1], top), max(box[2], right), max(box[3], bottom)
-    if _sum_areas(np.array(list(boxes.values()))) > _MAX_PIXELS:
-        return _Touched(set(boxes), None, are_apart=False)
-    covered = np.zeros(places.max(axis=0)[[3, 2]] + 1, dtype=np.int8)
-    for left, top, right, bottom in boxes.values():
-        region = covered[top:bottom, left:right]
-        region[region == 1] = 2
-        region[region == 0] = 1
-    is_shared = covered == 2
-    touched = {
-        source for source, (left, top, right, bottom) in boxes.items() if is_shared[top:bottom, left:right].any()
-    }
-    chosen = [letter.source in touched for letter in letters]
-    are_apart = all(share <= _OVERLAP for share in _measure_share(is_shared, places[chosen]))
-    return _Touched(touched, is_shared, are_apart)
-
-
-def _sum_areas(places: _Pixels) -> int:
-    return int(((places[:, 2] - places[:, 0]) * (places[:, 3] - places[:, 1])).sum())
-
-
-def _find_others(found: Mapping[int, int], letters: Sequence[PlacedLetter], areas: Sequence[int]) -> list[PlacedLetter]:
-    """Letters of whose place another letter takes a good part. A mark may hide a letter (a dash as thick as a line);
-    that it is hidden itself matters to nobody."""
-    return [
-        letters[number - 1]
-        for number, count in found.items()
-        if count > _OVERLAP * areas[number - 1] and letters[number - 1].text.isalnum()
-    ]
-
-
-def _count_numbers(taken: _Pixels) -> Mapping[int, int]:
-    """How often each stands there. An object of Python for each pixel of a letter that is as large as the page took a
-    minute."""
-    if taken.size <= _FEW:
-        return Counter(taken.tolist())
-    counts = np.bincount(taken)
-    numbers = np.flatnonzero(counts)
-    return dict(zip(numbers.tolist(), counts[numbers].tolist(), strict=True))
-
-
-def _is_again(letter: PlacedLetter, other: PlacedLetter) -> bool:
-    near = _SAME_PLACE * (letter.box[3] - letter.box[1])
-    return letter.text == other.text and all(
-        abs(ours - theirs) <= near for ours, theirs in zip(letter.box, other.box, strict=True)
-    )
-
-
-def list_text_objects(page: pypdfium2.PdfPage) -> dict[int, Any]:
-    """By their addresses."""
-    found: dict[int, Any] = {}
-    for number in range(_count_objects(page)):
-        for drawn in _list_texts(pdfium.FPDFPage_GetObject(page, number), _MAX_DEPTH):
-            found[get_address(drawn)] = drawn
-            if len(found) >= _MAX_OBJECTS:
-                return found
-    return found
-
-
-def _count_objects(page: pypdfium2.PdfPage) -> int:
-    return min(int(pdfium.FPDFPage_CountObjects(page)), _MAX_OBJECTS)
-
-
-def _list_texts(drawn: Any, depth: int) -> Iterator[Any]:
-    """Itself where it is text, and the texts in it."""
-    kind = pdfium.FPDFPageObj_GetType(drawn)
-    if kind == pdfium.FPDF_PAGEOBJ_TEXT:
-        yield drawn
-    elif kind == pdfium.FPDF_PAGEOBJ_FORM and depth:
-        for number in range(min(pdfium.FPDFFormObj_CountObjects(drawn), _MAX_OBJECTS)):
-            yield from _list_texts(pdfium.FPDFFormObj_GetObject(drawn, number), depth - 1)
-
-
-def get_address(drawn: Any) -> int:
-    return ctypes.addressof(drawn.contents) if drawn else 0
-
-
-@contextmanager
-def _without(objects: Iterable[Any]) -> Iterator[None]:
-    """The page without some of its texts, for as long as the block takes."""
-    modes = [(drawn, pdfium.FPDFTextObj_GetTextRenderMode(drawn)) for drawn in objects]
-    for drawn, _ in modes:
-        pdfium.FPDFTextObj_SetTextRenderMode(drawn, pdfium.FPDF_TEXTRENDERMODE_INVISIBLE)
-    try:
-        yield
-    finally:
-        for drawn, mode in modes:
-            pdfium.FPDFTextObj_SetTextRenderMode(drawn, mode)

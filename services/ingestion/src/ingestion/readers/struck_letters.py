@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 import pypdfium2
 
+from ingestion.readers.letter_layers import PlacedLetter
 from ingestion.readers.letter_room import Box
 from ingestion.readers.page_strokes import SHORTEST_STROKE, Stroke, list_strokes
-from ingestion.readers.page_visibility import PlacedLetter, draw_without_text, place_on_picture
+from ingestion.readers.page_visibility import draw_without_text, place_on_picture
 
 _FLAT = 4  # times as wide as high: a line through a word, and none across the page
 _LEVEL = 1.0  # points from one end to the other

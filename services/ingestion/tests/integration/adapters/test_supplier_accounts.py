@@ -9,8 +9,10 @@ import pytest
 from ingestion_fakes import build_record
 from ingestion_site import Ingestion
 
+from ingestion.adapters.document_evidence import find_evidence
 from ingestion.adapters.supplier_accounts import PgSupplierBackfill
 from ingestion.domain.document import DocumentOutcome
+from ingestion.domain.evidence import EvidenceBox
 from ingestion.domain.invoice import Invoice
 from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.review import ReviewAction
@@ -233,6 +235,26 @@ async def test_invoices_that_wait_for_their_supplier_are_read_again_once_a_perso
         "needs_review",
         "needs_review",
     ]
+
+
+async def test_an_invoice_of_which_less_can_be_read_now_completes_by_its_account_and_keeps_its_places(
+    site: Ingestion,
+) -> None:
+    places = (EvidenceBox("iban", 0, 10, 10, 50, 9),)
+    uncertain = replace(
+        read_invoice(OLD), status=ResultStatus.NEEDS_REVIEW, reason=ReviewReason.SUPPLIER_UNCERTAIN, boxes=places
+    )
+    first, second = [await finish_document(site, name, uncertain) for name in ("first", "second")]
+    await site.decide_document(first, ReviewAction.CONFIRM)
+    less = DocumentOutcome(status=ResultStatus.NEEDS_REVIEW, reason=ReviewReason.NO_TEXT_LAYER)
+    lease = await site.claim_document()
+    assert lease.former is not None
+    assert await site.leases.finish_document(lease, lease.former, failed=less)
+    assert await read_state(site, second) == KNOWN
+    async with site.pool.acquire() as conn:
+        evidence = await find_evidence(conn, second)
+    assert evidence is not None
+    assert [box["field"] for box in evidence["boxes"]] == ["iban"]
 
 
 async def test_no_invoice_is_read_again_for_a_supplier_whose_document_was_rejected(site: Ingestion) -> None:

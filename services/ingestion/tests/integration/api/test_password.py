@@ -121,6 +121,35 @@ async def test_a_password_that_comes_during_a_reading_is_used_by_the_next_one(
     assert after.password.text == "second"
 
 
+async def test_of_passwords_that_are_given_at_once_each_is_tried(site: Ingestion, api: httpx.AsyncClient) -> None:
+    document_id = await finish_document(site)
+    for password in ("right", "wrong", "right too"):
+        assert (await give(api, document_id, password)).status_code == 202
+    leases, tried = worker_with_keys(site), []
+    while (lease := await leases.claim_document()) is not None:
+        assert lease.password is not None
+        tried.append(lease.password.text)
+        await leases.finish_document(lease, DONE)
+    assert tried == ["right", "wrong", "right too"]
+    assert await list_sealed(site.pool) == [None] * 3
+
+
+async def test_a_password_that_cannot_be_opened_is_in_no_others_way(site: Ingestion, api: httpx.AsyncClient) -> None:
+    document_id = await finish_document(site)
+    for password in ("first", "second"):
+        await give(api, document_id, password)
+    await site.pool.execute(
+        "update ingestion.document_password set sealed = 'k9:x' "
+        "where password_id = (select min(password_id) from ingestion.document_password)"
+    )
+    worker = worker_with_keys(site)
+    lease = await claim(worker)
+    assert lease.password is not None
+    assert lease.password.text == "second"
+    await worker.finish_document(lease, DONE)
+    assert await worker.claim_document() is None, "it would be read without end"
+
+
 async def test_a_password_whose_key_is_gone_has_the_document_read_once_and_leaves_it_locked(
     site: Ingestion, api: httpx.AsyncClient
 ) -> None:

@@ -198,7 +198,7 @@ def test_a_name_without_a_letter_names_nobody(name: str) -> None:
 
 
 @pytest.mark.parametrize(("one", "other"), [("Acme Nord GmbH", "Acme Süd GmbH"), ("AG", "KG"), ("ООО Ромашка", "-")])
-def test_other_names_are_others(one: str, other: str) -> None:
+def test_names_of_other_letters_are_of_other_suppliers(one: str, other: str) -> None:
     assert fold_supplier_name(one) != fold_supplier_name(other)
     assert fold_look_of_name(one) != fold_look_of_name(other)
 

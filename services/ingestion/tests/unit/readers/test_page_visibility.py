@@ -19,7 +19,7 @@ from reportlab.pdfgen.canvas import Canvas
 
 from ingestion.domain.transcript import Transcript
 from ingestion.extract.rule_based import extract_invoice
-from ingestion.readers import page_visibility
+from ingestion.readers import letter_layers, page_visibility
 from ingestion.readers.document import transcribe_document
 from ingestion.readers.pdf_text import read_pdf_text
 
@@ -413,7 +413,7 @@ def test_a_page_of_plain_text_has_nothing_hidden() -> None:
 
 def test_where_no_text_stands_on_another_no_letter_is_looked_at_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     look_at = Mock(return_value=[])
-    monkeypatch.setattr(page_visibility, "_find_others", look_at)
+    monkeypatch.setattr(letter_layers, "_find_others", look_at)
     assert read_pdf_text(BytesIO(text_page("Invoice  RE-1\nTotal  1,234.56 EUR"))).lines
     assert not look_at.called
     read_pdf_text(BytesIO(draw_page(write_under_another_line)))

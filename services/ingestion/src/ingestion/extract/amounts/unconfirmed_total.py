@@ -152,7 +152,13 @@ def has_usual_rate(gross: Decimal, tax: Decimal) -> bool:
     return abs((gross - tax) * rate - tax) <= CENT
 
 
+def _list_taxes_in_brackets(page: Sequence[TextLine]) -> list[Decimal]:
+    matches = (tax_labels.TAX_IN_BRACKETS.search(cell.text) for line in page for cell in line.cells)
+    amounts = (values.parse_amount(match["amount"]) for match in matches if match)
+    return list(dict.fromkeys(amount for amount in amounts if amount is not None))
+
+
 def contains_tax(page: Sequence[TextLine], gross: Decimal) -> Decimal | None:
     """The only tax that the total is said to contain, if it has a usual rate."""
-    found = list_labelled_ends(page, tax_labels.TAX_CONTAINED)
+    found = list_labelled_ends(page, tax_labels.TAX_CONTAINED) or _list_taxes_in_brackets(page)
     return found[0] if len(found) == 1 and has_usual_rate(gross, found[0]) else None

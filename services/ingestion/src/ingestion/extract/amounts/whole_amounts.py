@@ -27,15 +27,30 @@ _WITH_CURRENCY = re.compile(
     re.IGNORECASE,
 )
 WITHOUT_CENTS = ",——"  # as `,-` says it, and no page writes it
+_WITH_TAX_IN_BRACKETS = re.compile(
+    rf"(?P<total>[^()]{{4,24}}?)\s*(?P<tax>\((?:{tax_labels.INCLUDING})\s[^()]{{4,40}}\))\s*", re.IGNORECASE
+)
 _WHOLE = re.compile(rf"\s*[-−–]?\s?(?:{_GROUPED})\s*")
 _TOTALS = (labels.TOTAL_GROSS, labels.TOTAL_GROSS_MAYBE, labels.TOTAL_NET, labels.AMOUNT_DUE, tax_labels.TOTAL_TAX)
 
 
 def write_out_cents(page: Sequence[TextLine], currency: str | None) -> list[TextLine]:
     """The page with `WITHOUT_CENTS` behind whole amounts, so that they are read as money."""
-    written = [replace(line, cells=tuple(map(_write_out_cell, line.cells))) for line in page]
+    written = [
+        replace(line, cells=tuple(_write_out_cell(part) for cell in line.cells for part in _part_cell(cell)))
+        for line in page
+    ]
     has_cents = any(values.is_money(values.mask_dates(cell.text)) for line in page for cell in line.cells)
     return written if has_cents or currency not in _WITHOUT_COINS else list(map(_write_out_total, written))
+
+
+def _part_cell(cell: TextCell) -> tuple[TextCell, ...]:
+    """`26,60 € (inkl. 3,14 € MwSt.)` are a total and the tax in it."""
+    match = _WITH_TAX_IN_BRACKETS.fullmatch(cell.text)
+    if match is None or not values.is_money(match["total"]):
+        return (cell,)
+    middle = cell.left + (cell.right - cell.left) * match.end("total") / len(cell.text)
+    return replace(cell, text=match["total"], right=middle), replace(cell, text=match["tax"], left=middle)
 
 
 def _write_out_cell(cell: TextCell) -> TextCell:

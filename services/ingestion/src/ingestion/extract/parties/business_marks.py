@@ -154,14 +154,20 @@ def _list_column(page: Sequence[TextLine], index: int, cell: TextCell, name: str
 
 def _names_another_company(text: str, name: str) -> bool:
     """Whether a company's whole name stands in a text, and it is another one: in a foot, say, far below a customer."""
-    company = _COMPANY_WITH_NAME.search(text[:_MAX_LINE])
+    company = _WORD_AND_FORM.search(text[:_MAX_LINE])
     ours = normalize_name(name)
     if company is None or is_town(text) or is_bank(company[0]):
         return False
     return not (ours and ours in normalize_name(text))
 
 
-_COMPANY_WITH_NAME = re.compile(rf"(?<![^\W_])[^\W\d_a-z][^\W\d_]{{2,30}},?\s{labels.COMPANY.pattern}")
+_WORD_AND_FORM = re.compile(rf"(?<![^\W_])[^\W\d_a-z][^\W\d_]{{2,30}},?\s{labels.COMPANY.pattern}")
+
+
+# `SARL au capital de 5 000 €`: the form of the name above.
+_FORM_AND_CAPITAL = re.compile(
+    rf"\W{{0,3}}{labels.COMPANY.pattern}\s+(?:(?:au|al|com|con|de|mit)\s+)?capitale?\b", re.IGNORECASE
+)
 
 
 def list_own_cells(page: Sequence[TextLine], index: int, cell: TextCell, name: str) -> list[TextCell]:
@@ -169,7 +175,8 @@ def list_own_cells(page: Sequence[TextLine], index: int, cell: TextCell, name: s
     own = [cell]
     for _, other in list_block(page, index, cell, 1):
         # `1234 AB Stad` is no company.
-        if labels.COMPANY.search(other.text) and not is_own_number(other) and not is_town(other.text):
+        is_company = labels.COMPANY.search(other.text) and not _FORM_AND_CAPITAL.match(other.text)
+        if is_company and not is_own_number(other) and not is_town(other.text):
             break
         own.append(other)
     own += [other for other in _list_centred(page, index, cell) if other not in own]

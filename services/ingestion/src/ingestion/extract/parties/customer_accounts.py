@@ -117,9 +117,7 @@ _YOUR_ACCOUNT = re.compile(
     r"|\b(?:vaš|tv)\w{1,4}\s+účt|\b(?:din|jeres|deres)\s+konto|\b(?:ditt|ert)\s+(?:bank)?konto",
     re.IGNORECASE,
 )
-_OUR_ACCOUNT = re.compile(
-    r"\b(?:unser|our|notre|nuestr|nostr|ons|onze|noss|nasz|naš|vores|vår)\w{0,4}\b", re.IGNORECASE
-)
+_OUR_ACCOUNT = re.compile(rf"\b{labels.OUR}\b", re.IGNORECASE)
 
 
 _WITH_ACCOUNT = 110  # letters, with those of an account

@@ -17,7 +17,7 @@ _MAX_TEXT = 400  # letters of a cell
 _MAX_CELLS = 12  # of a line
 _SEPARATOR = re.compile(r"\s*[●•∙|·;]\s*|\s[-–—]\s|,\s(?=[^\W\d_a-z])")
 # The words in front of a legal form: `of Marlow Services Ltd`.
-_COMPANY_WITH_NAME = re.compile(rf"(?<![\w&.'’-])(?:[\w&.'’-]{{1,30}}\s){{1,3}}{labels.COMPANY.pattern}")
+_WORDS_AND_FORM = re.compile(rf"(?<![\w&.'’-])(?:[\w&.'’-]{{1,30}}\s){{1,3}}{labels.COMPANY.pattern}")
 
 
 def has_companies_beside(page: Sequence[TextLine], name: str) -> bool:
@@ -68,4 +68,4 @@ def _list_companies(text: str) -> Iterator[str]:
     """Not a bank, nor what a part of a foot calls one: `Bank: Lakeland Trust Ltd`."""
     for part in _SEPARATOR.split(text):
         if not is_financier(part):
-            yield from (match[0] for match in _COMPANY_WITH_NAME.finditer(part))
+            yield from (match[0] for match in _WORDS_AND_FORM.finditer(part))

@@ -196,9 +196,7 @@ def _is_near_name(page: Sequence[TextLine], place: _Place, name: str) -> bool:
     )
 
 
-_OUR_NUMBER = re.compile(
-    r"\W*(?:unser|our|notre|nuestr|nostr|ons|onze|noss|nasz|naš|vores|vår)\w{0,4}\s+", re.IGNORECASE
-)
+_OUR_NUMBER = re.compile(rf"\W*{labels.OUR}\s+", re.IGNORECASE)
 _YOUR_NUMBER = re.compile(
     rf"\b(?:jeres|deres|din|dit|ert|dein[er]?|euer|eure|vaše|państwa)\s+(?:{labels.VAT_ID.pattern})", re.IGNORECASE
 )

@@ -233,7 +233,7 @@ def _add_name(names: _Names, page: _Page, index: int, number: int) -> None:
         # The line over a window is one sign; a letter head may be one line too.
         if not is_over_window and not _is_street_or_row(candidate, line):
             _add_own_signs(candidate, page, index, number)
-    if sender:
+    if sender and not _is_address_of_company(lines, index, number, sender):
         candidate = names.get_candidate(sender)
         candidate.add(Sign.ADDRESS, 4.0)
         if is_over_window:
@@ -444,6 +444,12 @@ def _is_street(page: Sequence[TextLine], line_index: int, cell_index: int) -> bo
     cell = page[line_index].cells[cell_index]
     below = next(list_block(page, line_index, cell, 1), None)
     return HOUSE.search(cell.text) is not None and below is not None and TOWN.match(below[1].text) is not None
+
+
+def _is_address_of_company(lines: Sequence[TextLine], index: int, number: int, sender: str) -> bool:
+    """`Mercalmería, puesto 14 - 04009 Almería` below `FRUTAS EL PARQUE, S.L.`: a place, and not who sends it."""
+    above = next(list_block(lines, index, lines[index].cells[number], -1), None)
+    return above is not None and not labels.COMPANY.search(sender) and labels.COMPANY.search(above[1].text) is not None
 
 
 def _is_street_of_line(text: str, name: str) -> bool:

@@ -32,11 +32,13 @@ _COSTS_OF_YEAR = match_any(
     r"\broczn[aey]\w{0,2}\s+(?:\w+\s+){0,3}(?:koszt|op[łl]at)\w*|\b(?:raport|zestawienie|informacja)\s+(?:o\s+)?koszt\w*(?!\s+ex\s+ante)|\bro[čc]n[íi]\s+(?:\w+\s+){0,3}(?:n[áa]klad|poplatk)\w*|\b(?:p[řr]ehled|v[ýy]kaz|informace)\s+(?:o\s+)?n[áa]klad\w*",
 )
 _HOW_ORDERS_WERE_DONE = match_any(
-    r"\bbest[\s-]execution(?:\s+(?:report|summary|statement|monitoring|analysis)|-?\s?(?:bericht|report)|\s*$)|\bexecution\s+(?:quality|performance|venues?)\s+(?:report|summary|statement|statistics|analysis)\b|\b(?:report|summary)\s+on\s+(?:best\s+)?execution\b|\btransaction\s+cost\s+analysis\b|\brts\s?2[78]\b|\btop\s+(?:five|5)\s+(?:execution\s+)?venues\b",
+    r"\bbest[\s-]execution(?:\s+(?:report|summary|statement|monitoring|analysis)|-?\s?(?:bericht|report))|\bexecution\s+(?:quality|performance|venues?)\s+(?:report|summary|statement|statistics|analysis)\b|\b(?:report|summary)\s+on\s+(?:best\s+)?execution\b|\btransaction\s+cost\s+analysis\b|\brts\s?2[78]\b|\btop\s+(?:five|5)\s+(?:execution\s+)?venues\b",
     r"\b(?:bericht|report)\s+(?:zur|über\s+die)\s+(?:ausf[üu]hrungsqualit[äa]t|best\w*\s+ausf[üu]hrung)\b|\bausf[üu]hrungsqualit[äa]t\b|\bbestm[öo]gliche\s+ausf[üu]hrung\b.{0,20}\bbericht\b",
     r"\b(?:rapport|compte[\s-]rendu|bilan)\s+(?:annuel\s+)?(?:sur\s+la\s+|de\s+(?:la\s+)?)?(?:meilleure\s+ex[ée]cution|qualit[ée]\s+d['’]ex[ée]cution)\b|\binforme\s+(?:anual\s+)?(?:de|sobre)\s+(?:la\s+)?(?:mejor\s+ejecuci[óo]n|calidad\s+de\s+ejecuci[óo]n)\b|\b(?:rapporto|relazione|report)\s+(?:annuale\s+)?(?:sulla|di|sul)\s+(?:best\s+execution|qualit[àa]\s+(?:di|dell['’])\s?esecuzione|migliore\s+esecuzione)\b",
     r"\brapport(?:age)?\s+(?:over\s+)?(?:de\s+)?(?:best\s+execution|beste\s+(?:order)?uitvoering|kwaliteit\s+van\s+(?:de\s+)?uitvoering)\b|\brelat[óo]rio\s+(?:anual\s+)?(?:de|da|sobre\s+a)\s+(?:melhor\s+execu[çc][ãa]o|qualidade\s+d[ea]\s+execu[çc][ãa]o)\b|\brapport\s+(?:om|över|over)\s+b[äae]sta?\s+(?:m[öo]jliga\s+)?(?:order)?\w{3,12}\b|\braport\b.{0,20}\bjako[śs]ci\s+wykon\w*|\b(?:zpr[áa]va|v[ýy]kaz)\b.{0,20}\bkvalit[ěe]\s+prov[áa]d[ěe]n[íi]\b",
 )
+# Beside what it answers it is a field of a note: `Ausführungsgrundsatz  Best Execution`.
+_BEST_EXECUTION = match_any(r"\bbest[\s-]execution\s*$")
 # An answer, or money that is asked for again.
 _ABOUT_A_NOTE = match_any(
     r"\b(?:response|reply|answer)\s+to\s+your\b|\b(?:payment\s+)?reminder\b|\b(?:is|are)\s+(?:now\s+)?overdue\b|\boverdue\s+(?:payment|settlement|notice|amount)\b|\b(?:re|regarding)\W{1,3}your\s+(?:query|enquiry|inquiry|question|complaint|letter|e-?mail)\b|\byour\s+(?:query|enquiry|inquiry|complaint)\s+(?:about|of|on|regarding|dated)\b",
@@ -100,7 +102,7 @@ def _begins_with_report(page: Sequence[TextLine], lines: Sequence[ReadLine]) -> 
     """Whether the title of a report is the first one. What a trade cost stands on its note too, below what that is
     called, and on statements below their rows."""
     for line in islice(lines, _HEAD_LINES):
-        if any(map(_is_of_report, _list_titles([line]))):
+        if any(map(_is_of_report, _list_titles([line]))) or _names_best_execution(line):
             return True
         titles = page[line.index - lines[0].index :][:1]
         is_titled = any(
@@ -113,6 +115,10 @@ def _begins_with_report(page: Sequence[TextLine], lines: Sequence[ReadLine]) -> 
 
 def _is_of_report(title: str) -> bool:
     return any(pattern.search(title) for pattern in (_COSTS_OF_YEAR, _HOW_ORDERS_WERE_DONE))
+
+
+def _names_best_execution(line: ReadLine) -> bool:
+    return len(line.source.cells) == 1 and any(map(_BEST_EXECUTION.search, _list_titles([line])))
 
 
 def _quotes_mail(lines: Sequence[ReadLine]) -> bool:

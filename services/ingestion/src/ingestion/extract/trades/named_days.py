@@ -23,7 +23,9 @@ _PAYMENT_OF_ANOTHER = re.compile(
     r"\b(?:interest|coupon|dividend\w?|distribution|income|zins\w{0,2}|dividende\w?|kupon|int[ée]r[êe]ts?|coupons?|interessi|cedola|intereses|juros|rente|utdelning\w{0,2}|udbytte|odsetek|dywidendy)\W{1,3}(?:de\s|di\s|da\s)?$",
     re.IGNORECASE,
 )
-_VALUE_OF_FUND = re.compile(r"\s{0,3}(?:liquidativ[oa]|de\s+la\s+vl|der\s+abrechnung)\b", re.IGNORECASE)
+_VALUE_OF_FUND = re.compile(
+    r"\s{0,3}(?:liquidativ[oa]|de\s+la\s+vl|der\s+abrechnung|of\s+the\s+(?:fund|units?|portfolio))\b", re.IGNORECASE
+)
 _OF_PAPER = re.compile(
     r"\b(?:agreement|mandate|terms|contract\s+of|isa|sipp|vereinbarung|vertrag\w{0,2}|contrat|convention|contratto|contrato|overeenkomst|umowy|smlouvy|avtal\w{0,2}|aftale\w{0,2})\b",
     re.IGNORECASE,
@@ -69,7 +71,12 @@ def _is_of_another(line: ReadLine, place: LabelPlace, direction: Direction | Non
         return False
     before = line.text[max(0, place.start - _MAX_BEFORE) : place.start]
     is_payment = _NEXT.search(before) or _PAYMENT_OF_ANOTHER.search(before)
-    return is_payment is not None or _VALUE_OF_FUND.match(line.text, place.end) is not None
+    if is_payment is not None or _VALUE_OF_FUND.match(line.text, place.end) is not None:
+        return True
+    written = next((found for found in line.dates if found.start >= place.end), None)
+    # `Wert 16.01.2026` is a day of value, `Wert Ihres Depots am 20.01.2026` what something is worth.
+    is_worth = line.text[place.start : place.end].casefold() == "wert"
+    return is_worth and written is not None and _WORD.search(line.text, place.end, written.start) is not None
 
 
 def list_settlement_dates(lines: Sequence[ReadLine]) -> Iterator[date]:

@@ -4,6 +4,11 @@ from collections.abc import Sequence
 
 from ingestion.domain.transcript import TextLine
 from ingestion.extract.trades.before_trade import may_be_before_trade
+from ingestion.extract.trades.first_titles import (
+    is_of_costs_or_taxes,
+    is_of_transfer_or_fiction,
+    says_that_it_is_corrected,
+)
 from ingestion.extract.trades.later_papers import may_be_report_of_costs, may_come_after_note
 from ingestion.extract.trades.lines import ReadLine
 from ingestion.extract.trades.repeated_trades import says_all_again
@@ -32,12 +37,17 @@ def find_paper_doubts(
     is_single = len(trades) == 1 and not is_statement
     is_list = is_statement or len(trades) > 1
     doubts = {
-        "corrected": (not is_statement and says_void(lines)) or (is_list and takes_row_back(lines, trades)),
-        "made": may_be_before_trade(page, lines, is_single=is_single),
+        "corrected": (not is_statement and says_void(lines))
+        or (is_single and says_that_it_is_corrected(lines))
+        or (is_list and takes_row_back(lines, trades)),
+        "made": may_be_before_trade(page, lines, is_single=is_single)
+        or (is_single and is_of_transfer_or_fiction(page, lines)),
         "parts": _has_doubtful_parts(lines, is_list=is_list, is_single=is_single, is_statement=is_statement),
         "trades": is_single and tells_of_other_trade(lines, trades[0]),
         "again": says_all_again(trades, is_statement=is_statement),
-        "earlier": may_come_after_note(page, lines) or (is_list and may_be_report_of_costs(page, lines)),
+        "earlier": may_come_after_note(page, lines)
+        or (is_single and is_of_costs_or_taxes(page, lines))
+        or (is_list and may_be_report_of_costs(page, lines)),
     }
     return [name for name, is_doubted in doubts.items() if is_doubted]
 

@@ -7,6 +7,7 @@ is left to a person, unless both say that it was done.
 from collections.abc import Iterator, Sequence
 
 from ingestion.extract.labels import match_any
+from ingestion.extract.trades import labels
 from ingestion.extract.trades.lines import ReadLine
 from ingestion.extract.trades.numbers import CURRENCIES
 from ingestion.extract.trades.row_side import is_side_alone
@@ -27,7 +28,9 @@ DONE = match_any(
 def has_row_of_other_note(lines: Sequence[ReadLine]) -> bool:
     rows = [line for line in lines if line.dates and len(line.numbers) >= _MIN_NUMBERS]
     rows = [row for row in rows if len(row.text.split("\t")) >= _MIN_CELLS]
-    return len(rows) > 1 and (_differs(list(_list_notes(rows, lines))) or _has_tail(rows) or _has_mark(rows))
+    return len(rows) > 1 and any(
+        (_differs(list(_list_notes(rows, lines))), _has_tail(rows), _has_mark(rows), _has_other_side(rows))
+    )
 
 
 def _list_notes(rows: Sequence[ReadLine], lines: Sequence[ReadLine]) -> Iterator[str]:
@@ -56,3 +59,34 @@ def _has_mark(rows: Sequence[ReadLine]) -> bool:
     sides = [cell.strip() for row in rows for cell in row.text.split("\t") if is_side_alone(cell)]
     marked = [side[-1:] in _MARKS for side in sides]
     return any(marked) and not all(marked)
+
+
+def _has_other_side(rows: Sequence[ReadLine]) -> bool:
+    """Whether the side of a row has words beside it that say neither a kind of order nor that it was done, where that
+    of others stands alone: `Buy (pending)`, `Kauf geplant`; and `Buy order` beside `Buy`."""
+    cells = [row.text.split("\t") for row in rows]
+    places = {(len(row), place) for row in cells for place, cell in enumerate(row) if is_side_alone(cell)}
+    for width, place in places:
+        sides = [row[place].strip() for row in cells if len(row) == width]
+        alone = [side for side in sides if is_side_alone(side)]
+        is_order = [_ORDER.search(side) is not None for side in alone]
+        if any(is_order) and not all(is_order):
+            return True
+        if any(_says_more(side) for side in sides):
+            return True
+    return False
+
+
+def _says_more(side: str) -> bool:
+    match = labels.DIRECTION.search(side)
+    if match is None or is_side_alone(side) or len(side) > _MAX_SIDE:
+        return False
+    rest = f"{side[: match.start()]} {side[match.end() :]}"
+    return not any(pattern.search(rest) for pattern in (DONE, _KIND))
+
+
+_MAX_SIDE = 40  # letters
+_ORDER = match_any(r"\b(?:order|auftrag|ordre|orden|ordine|opdracht|ordem)\b")
+_KIND = match_any(
+    r"^\W*(?:(?:sparplan|savings|regular|monthly|plan|aktien?|shares?|etfs?|fonds|funds?|anteile|bonds?|anleihen?|actions|parts|acciones|participaciones|azioni|quote|a[çc][õo]es|comptant|contado|contanti|contant|drip|reinvest\w*|wiederanlage|b[öo]rse|xetra|online|ausland|inland)\W*){1,3}$"
+)

@@ -68,6 +68,8 @@ _NO_SYMBOLS = frozenset(
         *("NEW", "OLD", "DEL", "HLDG", "HLDGS", "GRP", "CLASS", "SER", "COM", "CONV", "WTS", "RTS"),
         *("ISA", "SIPP", "GIA", "IRA", "DRIP", "TSX", "ASX", "NASDAQ", "AMEX", "NONE", "NA", "TBA", "NIL"),
         *("EQUITY", "CRYPTO", "OPTION", "AKTIE", "AKTIEN", "FONDS", "UNIT", "UNITS", "FOR", "YOU", "YOUR", "ON", "THE"),
+        *("CREST", "DEMAT", "EQTY", "EQU", "XLON", "XETR", "XFRA", "XPAR", "XAMS", "XBRU", "XLIS", "XMIL", "XMAD"),
+        *("XSWX", "XWBO", "XDUB", "XSTO", "XCSE", "XOSL", "XHEL", "XWAR", "XPRA", "XNAS", "XNYS", "XTSE", "XASX"),
         *values.CURRENCY_CODES,
     }
 )
@@ -91,7 +93,9 @@ def find_ticker(lines: Sequence[ReadLine], *, has_ticker_column: bool, has_isin:
                 return symbol[1]
     if (below := _find_in_table(lines, places) or _find_in_column(lines, places)) is not None:
         return below
-    if places or not has_isin:
+    # Where another number names the security, what its name says in brackets may be short for it: `… China (ICBC)`.
+    has_number = any(list_places(lines, Label.WKN))
+    if places or not (has_isin or has_number):
         symbols = {symbol for position in range(len(lines)) for symbol in _list_in_brackets(lines, position)}
         if len(symbols) == 1:
             return symbols.pop()

@@ -4,13 +4,16 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from datetime import date, timedelta
+from itertools import islice
 
+from ingestion.domain.trade import Direction
 from ingestion.extract import values
 from ingestion.extract.trades import labels
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import LabelPlace, ReadLine, list_dates_at, list_places
 from ingestion.extract.trades.named_days import drop_days_of_others, list_settlement_dates, names_other_side
 from ingestion.extract.trades.side import find_direction
+from ingestion.extract.trades.time_of_dealing import SAID_OF_OTHER
 
 _MAX_PROSE = 140  # letters of a line that may say what was done
 LONGEST_SETTLEMENT = timedelta(days=40)  # that is read
@@ -21,12 +24,14 @@ _USUAL_DAYS = 2  # on which exchanges are open, between a trade and its settleme
 _FRIDAY = 4
 _MONTHS = 12  # of a year: a larger number is that of a day
 _LINES_TO_TIME = 2
+_MAX_TIMES = 5  # in one line
 
 
 def find_trade_date(lines: Sequence[ReadLine], year: int | None) -> tuple[date | None, bool]:
     """The date, and whether the note calls it the trade's."""
-    direction = find_direction(lines)[0] if names_other_side(lines) else None
-    found, is_certain = _find_trade_date(drop_days_of_others(lines, direction), year)
+    direction = find_direction(lines)[0]
+    of_day = direction if names_other_side(lines) else None
+    found, is_certain = _find_trade_date(drop_days_of_others(lines, of_day), year, direction)
     return found, is_certain and not _may_be_unread_date(lines, found)
 
 
@@ -45,7 +50,9 @@ def _has_unread_date(line: ReadLine) -> bool:
     return bool(may_be) and len(line.dates) < len(written)
 
 
-def _find_trade_date(lines: Sequence[ReadLine], year: int | None) -> tuple[date | None, bool]:
+def _find_trade_date(
+    lines: Sequence[ReadLine], year: int | None, direction: Direction | None
+) -> tuple[date | None, bool]:
     labelled = [
         (found, line, place)
         for line, place in list_places(lines, Label.TRADE_DATE)
@@ -63,6 +70,8 @@ def _find_trade_date(lines: Sequence[ReadLine], year: int | None) -> tuple[date 
     for line in lines:
         if len(line.text) > _MAX_PROSE or not (match := labels.DIRECTION.search(line.text)):
             continue
+        if direction is not None and _is_of_other_side(line, direction):
+            continue  # `Acquired 22/12/2025` of what is sold
         dates = [found for found in line.dates if not _ORDERED_ON.search(line.text, 0, found.start)]
         if dates:
             # The one that the line begins with, or the one beside the word: `Kauf am 15.01.`
@@ -83,6 +92,11 @@ def _find_trade_date(lines: Sequence[ReadLine], year: int | None) -> tuple[date 
             return values.build_date(year, int(written[2]), int(written[1])), True
     in_row = _find_date_of_quantity(lines)
     return (in_row, True) if in_row is not None else _choose_other_date(lines)
+
+
+def _is_of_other_side(line: ReadLine, direction: Direction) -> bool:
+    is_buy = direction is Direction.BUY
+    return all((match["buy"] is not None) is not is_buy for match in labels.DIRECTION.finditer(line.text))
 
 
 def _is_before_first(line: ReadLine) -> bool:
@@ -290,23 +304,37 @@ _TIME = re.compile(r"(?<![\d:.,])([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?(?![\d
 
 
 def find_time(lines: Sequence[ReadLine], trade_date: date | None) -> str | None:
-    """The first time of day that stands beside the trade date, better one that is not said to be the order's; else what
-    a label calls the trade's."""
-    timed = [
-        (line, match)
-        for line in lines
-        if any(found.date == trade_date for found in line.dates) and (match := _TIME.search(line.text))
-    ]
-    labelled = [match for line, match in timed if any(place.label is Label.TRADE_DATE for place in line.labels)]
-    for match in (*labelled, *(match for line, match in timed if not _PRINTED.search(line.text))):
-        return _build_time(match)
-    if timed:
-        return _build_time(timed[0][1])
+    """The first time of day beside the trade date, better in a line that a label calls the trade's, else in one that
+    says what was done; else what a label calls its time. None that is said of an order, a price or the paper."""
+    dated = [line for line in lines if any(found.date == trade_date for found in line.dates)]
+    labelled = [line for line in dated if any(place.label is Label.TRADE_DATE for place in line.labels)]
+    said = [line for line in dated if labels.DIRECTION.search(line.text) or _CARRIED_OUT.search(line.text)]
+    for time in (*_list_times_of_trade(labelled), *_list_times_of_trade(said)):
+        return _build_time(time)
     # `Handelszeit 16:47 Uhr`, in a line of its own.
     for line, place in list_places(lines, Label.TRADE_DATE):
         if not line.dates and (match := _TIME.search(line.text, place.end)):
             return _build_time(match)
     return None
+
+
+def _list_times_of_trade(lines: Sequence[ReadLine]) -> Iterator[re.Match[str]]:
+    for line in lines:
+        text = _hide_labels(line)
+        end = 0  # of the time before
+        for match in islice(_TIME.finditer(text), _MAX_TIMES):
+            if not SAID_OF_OTHER.search(text, end, match.start()) and not _PRINTED.search(text, match.end()):
+                yield match
+            end = match.end()
+
+
+def _hide_labels(line: ReadLine) -> str:
+    """`Schlusstag` is the trade's day, a `Schlusskurs` a price."""
+    text = line.text
+    for place in line.labels:
+        if place.label is Label.TRADE_DATE:
+            text = f"{text[: place.start]}{' ' * (place.end - place.start)}{text[place.end :]}"
+    return text
 
 
 def _build_time(match: re.Match[str]) -> str:

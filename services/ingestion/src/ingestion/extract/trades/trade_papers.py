@@ -53,7 +53,7 @@ def may_have_trades(
         is_proven = is_read and any(reading.is_settlement_proven for reading in readings)
         return is_proven or (is_unfilled and tells_of_filled_order(lines, kind, readings))
     if is_report_on_trades(page, lines):
-        return False
+        return _is_settled_trade(lines, readings)
     is_list = len(readings) >= _SEVERAL and all(reading.confidence >= _CERTAIN for reading in readings)
     if kind is not DocumentKind.ACTIVITY_STATEMENT and not is_list and says_no_trade(page, lines, readings):
         return False
@@ -77,6 +77,14 @@ def may_have_trades(
     if tells_of_trade(lines) or is_read_as_trade(lines, readings):
         return True
     return not _says_what_it_is(page, lines, texts)
+
+
+def _is_settled_trade(lines: Sequence[ReadLine], readings: Sequence[TradeReading]) -> bool:
+    """Whether what is called a report has all of one trade, with labels for its day and for what was settled: a field
+    of a note may begin as the title of a report does, and a person tells them apart."""
+    names_settled = any(place.label is Label.SETTLED for line in lines for place in line.labels)
+    is_whole = len(readings) == 1 and not readings[0].trade.list_missing_fields()
+    return is_whole and names_settled and is_read_as_trade(lines, readings)
 
 
 def _is_order_only(lines: Sequence[ReadLine]) -> bool:

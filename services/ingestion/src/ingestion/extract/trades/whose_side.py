@@ -11,6 +11,7 @@ from decimal import Decimal
 
 from ingestion.domain.trade import Direction, Trade
 from ingestion.extract.labels import match_any
+from ingestion.extract.trades import labels
 from ingestion.extract.trades.lines import ReadLine, is_long_sentence
 from ingestion.extract.trades.side_fields import is_side_unsaid
 from ingestion.extract.trades.trade import TradeReading
@@ -49,6 +50,11 @@ _FROM_CUSTOMER = match_any(
     r"\bdue\s+from\s+(?:you|client|customer)\b|\bdue\s+to\s+us\b|\bpayable\s+by\s+you\b|\byou\s+(?:must\s+)?pay\b|\bzu\s+ihren\s+lasten\b|\b[àa]\s+votre\s+d[ée]bit\b|\b[àa]\s+payer\b|\ba\s+(?:pagar|su\s+cargo|debitar|vostro\s+debito)\b|\bda\s+pagare\b|\bte\s+betalen\b|\bte\s+uwen\s+laste\b|\b(?:att|at|[åa])\s+betale?a?\b|\bdo\s+zap[łl]aty\b|\bk\s+[úu]hrad[ěe]\b"
 )
 
+# To an account, or off it; the words of `labels` say so as well.
+_WRITTEN_TO = match_any(r"\bbij\s+te\s+schrijven\b|\bbijgeschreven\b|\btill\s+godo\b|\btil\s+udbetaling\b")
+_WRITTEN_OFF = match_any(r"\baf\s+te\s+schrijven\b|\bafgeschreven\b|\btil\s+betaling\b")
+_EITHER_PAYS = match_any(r"\b(?:payable(?!\s+by\s+you)|amount\s+due(?!\s+from))\b")
+
 
 def doubt_side(reading: TradeReading, lines: Sequence[ReadLine]) -> TradeReading:
     """Without its side, where that may be another one's, or the money went the other way."""
@@ -83,11 +89,20 @@ def _contradicts_money(trade: Trade, lines: Sequence[ReadLine]) -> bool:
     if settled is None or trade.direction is None or settled != (trade.gross_amount or settled):
         return False
     said = [line.text for line in lines if _has_amount(line, settled) and not _EITHER_WAY.search(line.text)]
-    to_customer = any(map(_TO_CUSTOMER.search, said))
-    from_customer = any(map(_FROM_CUSTOMER.search, said))
-    if to_customer == from_customer:
+    received, paid = any(map(_says_received, said)), any(map(_says_paid, said))
+    if received == paid:
         return False
-    return to_customer is (trade.direction is Direction.BUY)
+    return received is (trade.direction is Direction.BUY)
+
+
+def _says_received(text: str) -> bool:
+    return any(pattern.search(text) for pattern in (_TO_CUSTOMER, labels.RECEIVED, _WRITTEN_TO))
+
+
+def _says_paid(text: str) -> bool:
+    """No matter who pays is `payable` and `amount due`."""
+    rest = _EITHER_PAYS.sub("", text)
+    return any(pattern.search(rest) for pattern in (_FROM_CUSTOMER, labels.PAID, _WRITTEN_OFF))
 
 
 def _has_amount(line: ReadLine, amount: Decimal) -> bool:

@@ -526,3 +526,9 @@ def test_a_receipt_of_an_insurer_has_its_total() -> None:
     rows = ["Prima neta   1.120,00 €", "Impuesto sobre las primas de seguro 8 %   89,60 €", "Consorcio   28,40 €"]
     found = find_totals(Transcript.from_rows([*rows, "Total recibo   1.238,00 €"]).lines)
     assert (found.gross, found.net, found.tax) == (Decimal("1238.00"), None, None)
+
+
+def test_a_total_may_name_its_currency_behind_a_preposition() -> None:
+    rows = ["Nettobeløb   2.315,00", "Moms (25,00 %)   578,75", "Total i DKK   2.893,75"]
+    found = find_totals(Transcript.from_rows(rows).lines, "DKK")
+    assert (found.gross, found.net, found.tax) == (Decimal("2893.75"), Decimal("2315.00"), Decimal("578.75"))

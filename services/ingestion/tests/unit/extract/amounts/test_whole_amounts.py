@@ -56,3 +56,12 @@ def test_a_whole_number_beside_cents_or_of_another_currency_is_no_total() -> Non
 def test_a_larger_whole_amount_is_no_rival_of_a_total_with_cents() -> None:
     assert total("Selbstbeteiligung   500 €", "Gesamtbetrag   140,00 €", currency="EUR").gross == Decimal("140.00")
     assert total("Gesamtpreis   500 €", "Selbst   700 €", currency="EUR").gross is None
+
+
+@pytest.mark.parametrize(
+    "tax", ["(inkl. 3,14 € MwSt.)", "(inkl. 3,14 € 13,4 % MwSt.)", "(dont 3,14 € TVA)", "(incl. 3,14 € VAT)"]
+)
+def test_a_total_with_its_tax_in_brackets_behind_it_is_two_amounts(tax: str) -> None:
+    found = total("Versand   4,90 €", f"Gesamt   26,60 € {tax}", currency="EUR")
+    assert found.gross == Decimal("26.60")
+    assert total("Gesamt   26,60 € (Lieferung 3,14 €)", currency="EUR").gross is None

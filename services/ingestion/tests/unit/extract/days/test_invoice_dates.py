@@ -358,3 +358,8 @@ def test_a_town_and_a_day_at_the_right_edge_of_the_head_say_when_an_invoice_was_
 def test_a_day_in_polish_may_end_with_the_word_for_its_year() -> None:
     assert dates("Poznań, dnia 30.09.2026 r.", "Faktura nr 27/11/2026", "Razem   900,00 zł")[0] == "2026-09-30"
     assert dates("Poznań, 30.09.2026 roku", "Faktura nr 27/11/2026", "Razem   900,00 zł")[0] == "2026-09-30"
+
+
+def test_a_day_straight_behind_the_number_is_the_invoices() -> None:
+    assert dates("FAKTURA", "Fakturanr 50418 Datum 2026-11-11", "Kundnr 118")[0] == "2026-11-11"
+    assert dates("FAKTURA", "Fakturanr 50418 Ordernr 7 Datum 2026-11-11", "Kundnr 118")[0] == "None"

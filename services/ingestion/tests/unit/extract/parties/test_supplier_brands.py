@@ -158,3 +158,18 @@ def test_the_lines_of_a_column_beside_do_not_end_a_block() -> None:
     supplier = find_supplier((*page, *below))
     assert supplier is not None
     assert (supplier.name, supplier.is_certain) == ("Truhlářství Beneš", True)
+
+
+def test_a_place_below_a_company_is_no_sender_of_its_own() -> None:
+    rows = ["FRUTAS EL PARQUE, S.L.", "Mercalmería, puesto 14 - 04009 Almería", "CIF: B41234563"]
+    customer = ["", "", "Cliente: LA CALA, S.L.", "", "Factura 7", *POSITIONS]
+    supplier = find(*rows, *customer)
+    assert supplier is not None
+    assert (supplier.name, supplier.is_certain) == ("FRUTAS EL PARQUE, S.L.", True)
+
+
+def test_a_legal_form_with_its_capital_below_a_name_is_no_other_company() -> None:
+    rows = ["Paysages & Jardins Durand", "SARL au capital de 5 000 €", "42 chemin des Vignes", "33650 La Brède"]
+    supplier = find(*rows, "N° TVA : FR83404833048", "", "", "", "", "Client : Syndic Habitat", "Facture 7", *POSITIONS)
+    assert supplier is not None
+    assert (supplier.name, supplier.is_certain) == ("Paysages & Jardins Durand", True)

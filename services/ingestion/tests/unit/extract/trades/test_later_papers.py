@@ -53,6 +53,18 @@ def test_a_statement_that_says_its_costs_below_has_its_trades(title: str) -> Non
     assert (len(reading.trades), reading.doubts) == (2, ())
 
 
+def test_a_field_that_names_best_execution_is_no_title_of_a_report() -> None:
+    assert read(f"Order handling    Best execution\n{ENGLISH.strip()}").doubts == ()
+    assert read(f"MiFID best execution\n{ENGLISH.strip()}").doubts == ("earlier",)
+
+
+def test_what_begins_as_a_report_and_has_all_of_one_settled_trade_is_not_skipped() -> None:
+    note = f"Kosteninformation 2026 siehe Anlage\n{GERMAN.strip()}".replace("Wertpapierabrechnung", "Ihre Anlage")
+    note = note.replace("Kauf am 15.01.2026 um 08:13:35", "Kauf\nHandelstag 15.01.2026").replace("Valuta", "Am")
+    reading = read(note)
+    assert (reading.has_trades, reading.doubts) == (True, ("earlier",))
+
+
 def test_what_a_note_says_of_costs_below_its_title_is_no_report() -> None:
     assert read(f"{GERMAN.strip()}\nEx-post-Kosteninformation").doubts == ()
     assert read(f"Ex-post-Kosteninformation\n{GERMAN.strip()}").doubts == ("earlier",)

@@ -122,3 +122,16 @@ def test_the_day_on_which_what_is_sold_was_bought_is_not_certainly_the_trades(he
     rows = "03.02.2020  12.11.2026  Verkauf  BASF SE  DE000BASF111  25  44,50  1.112,50"
     text = f"Umsatzübersicht\n{head}  Art  Wertpapier  ISIN  Stück  Kurs EUR  Betrag EUR\n{rows}"
     assert not any(found.is_date_certain for found in read(text).trades)
+
+
+@pytest.mark.parametrize(
+    ("line", "day"),
+    [
+        ("Wert 19.01.2026", "2026-01-19"),
+        ("Wert Ihres Depots am 19.01.2026", None),
+        ("Bestand: 300, Wert per 19.01.2026", None),
+    ],
+)
+def test_what_something_is_worth_on_a_day_is_no_day_of_value(line: str, day: str | None) -> None:
+    note = "\n".join(row for row in GERMAN.strip().splitlines() if "19.01.2026" not in row)
+    assert read_only(f"{note}\n{line}")["settlement_date"] == day

@@ -35,3 +35,21 @@ def test_a_row_of_which_the_list_says_something_else_is_for_a_person(head: str, 
 )
 def test_rows_that_were_all_done_have_no_doubt(head: str, first: str, second: str) -> None:
     assert "parts" not in _list_rows(head, first, second).doubts
+
+
+LIST = """Transaction list
+Account number: 40218833
+Date  Type  Security  ISIN  Qty  Price (GBP)  Amount (GBP)
+12/01/2026  Buy  Alpha SA  FR0000120271  10  20.00  200.00
+13/01/2026  {}  Beta AG  DE0008404005  15  31.00  465.00
+14/01/2026  Sell  Gamma plc  GB00BH4HKS39  7  50.00  350.00"""
+
+
+@pytest.mark.parametrize("side", ["Buy (pending)", "Buy order", "Planned buy", "Buy - not settled"])
+def test_words_beside_the_side_of_one_row_doubt_the_list(side: str) -> None:
+    assert "parts" in read(LIST.format(side)).doubts
+
+
+@pytest.mark.parametrize("side", ["Buy", "Savings plan buy", "Buy (executed)", "Buy to open", "Market buy"])
+def test_a_kind_of_order_or_that_it_was_done_does_not(side: str) -> None:
+    assert "parts" not in read(LIST.format(side)).doubts

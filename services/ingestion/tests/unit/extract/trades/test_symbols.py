@@ -130,3 +130,13 @@ def test_beside_an_american_number_a_word_in_brackets_that_ends_a_name_is_its_sy
 ) -> None:
     text = "\n".join(row for row in WITHOUT_ISIN.splitlines() if "Allianz" not in row)
     assert read(f"{text}\n{line}").trades[0].trade.ticker == ticker
+
+
+def test_what_a_name_says_in_brackets_is_no_symbol_where_another_number_names_the_security() -> None:
+    note = ENGLISH.replace("ISIN: DE0008404005", "WKN: 840400\nSecurity: Royal Xylophone Bank (RXB)")
+    assert read_only(note)["ticker"] is None
+
+
+@pytest.mark.parametrize("line", ["Symbol: XLON", "Instrument code: EQTY", "Symbol: CREST"])
+def test_a_market_or_a_kind_behind_the_label_of_a_symbol_is_none(line: str) -> None:
+    assert read_only(f"{ENGLISH.strip()}\n{line}")["ticker"] is None

@@ -13,6 +13,10 @@ DEALT = "Execution date/time: 15 Jan 2026 08:13:35"
         "Trade date: 15 January 2026\nBargain struck: 13 January 2026 at 16:29",
         "Trade date: 15 January 2026, effective 13 January 2026",
         "Trade date: 15 January 2026\nAs of: 13 January 2026",
+        "Transaction date: 15 January 2026\nDealt: 13 January 2026",
+        "Transaction date: 15 January 2026\nFill date 13 January 2026",
+        "Transaction date: 15 January 2026\nYour units were bought on 13 January 2026",
+        "Geschäftstag 15.01.2026\nAbschlussdatum 13.01.2026",
     ],
 )
 def test_another_day_with_a_time_or_as_of_leaves_the_trades_day_open(days: str) -> None:
@@ -28,6 +32,12 @@ def test_another_day_with_a_time_or_as_of_leaves_the_trades_day_open(days: str) 
         "Printed 13 January 2026 16:29",
         "Dealt: 15 January 2026 16:29",
         "Account opened 3 March 2020 10:15",
+        "Your order of 13 January 2026",
+        "Ex-date 13 January 2026",
+        "Account activity 10/01/2026 to 31/01/2026",
+        "Interest accrued from 8 January 2026",
+        "Exchange rate of 13 January 2026",
+        "Your letter of 13 January 2026",
     ],
 )
 def test_a_day_of_the_order_of_a_price_or_of_the_paper_does_not(line: str) -> None:

@@ -3,6 +3,10 @@
 import pytest
 from note_texts import DUTCH, ENGLISH, FRENCH, GERMAN, ITALIAN, read, read_only
 
+from ingestion.domain.transcript import Transcript
+from ingestion.extract.trades.lines import read_lines
+from ingestion.extract.trades.trade_dates import find_trade_date
+
 
 @pytest.mark.parametrize(("row", "is_certain"), [("15.01.2026 09:31", True), ("15.01.2026", False)])
 def test_the_only_day_of_a_document_is_that_of_the_trade_if_a_time_of_day_stands_beside_it(
@@ -138,6 +142,37 @@ def test_the_only_day_is_that_of_the_trade_by_a_time_below_it_or_by_when_it_is_s
 def test_the_time_of_a_trade_is_not_that_of_its_order() -> None:
     text = ENGLISH.replace("Execution date/time", "Order created at: 15 Jan 2026 07:30:00\nExecution date/time")
     assert read_only(text)["trade_time"] == "08:13:35"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Printed 15 January 2026 18:22",
+        "Order received 15/01/2026 07:30",
+        "Closing price 15/01/2026 17:35",
+        "Cierre 15/01/2026 17:35",
+        "Trade date: 15/01/2026   Order time 07:30",
+    ],
+)
+def test_no_time_of_an_order_a_price_or_a_print_is_the_trades(line: str) -> None:
+    text = ENGLISH.replace("Execution date/time: 15 Jan 2026 08:13:35", f"Trade date: 15/01/2026\n{line}")
+    assert read_only(text)["trade_time"] is None
+    assert read(text).confidence >= 0.9
+
+
+@pytest.mark.parametrize(
+    "line", ["Schlusstag 15.01.2026 10:31", "Kauf 15.01.2026 10:31", "Ausgeführt am 15.01.2026 10:31"]
+)
+def test_the_time_of_a_trade_stands_where_a_label_or_a_word_says_what_was_done(line: str) -> None:
+    text = GERMAN.replace("Kauf am 15.01.2026 um 08:13:35", f"Kauf\n{line}\nAuftrag vom 15.01.2026 07:30")
+    assert read_only(text)["trade_time"] == "10:31"
+
+
+@pytest.mark.parametrize(("line", "is_certain"), [("Acquired 22/12/2025", False), ("Sold 14/01/2026", True)])
+def test_the_day_on_which_what_is_sold_was_acquired_is_not_that_of_the_sale(line: str, is_certain: bool) -> None:
+    rows = ["Contract note - Sale", "We have sold for you:", line, "Settlement date: 19/01/2026"]
+    lines, _ = read_lines(Transcript.from_rows(rows).lines, day_first=True)
+    assert find_trade_date(lines, 2026)[1] is is_certain
 
 
 def test_the_day_of_a_row_below_heads_for_a_date_and_a_quantity_is_that_of_the_trade() -> None:

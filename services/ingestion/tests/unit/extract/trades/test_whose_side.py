@@ -75,11 +75,23 @@ def test_what_was_done_for_the_customer_is_the_side(line: str, side: str) -> Non
 
 @pytest.mark.parametrize(
     ("note", "amount"),
-    [(GERMAN, "Zu Ihren Gunsten 205,00 EUR"), (ENGLISH, "Amount due to you: €205.00")],
+    [
+        (GERMAN, "Zu Ihren Gunsten 205,00 EUR"),
+        (ENGLISH, "Amount due to you: €205.00"),
+        (ENGLISH, "Credited to your account: €205.00"),
+        (FRENCH, "Net à créditer 205,00 EUR"),
+        (SPANISH, "Importe líquido a abonar 205,00 EUR"),
+        (DUTCH, "Bij te schrijven bedrag 205,00 EUR"),
+    ],
 )
 def test_money_that_went_the_other_way_than_the_side_says_leaves_it_open(note: str, amount: str) -> None:
     rest = [line for line in note.splitlines() if "4,95" not in line and "4.95" not in line and "209" not in line]
     assert read_only("\n".join([*rest, amount]))["direction"] is None
+
+
+def test_what_is_payable_or_due_may_go_either_way() -> None:
+    rest = say(ENGLISH, "We have sold on your behalf").replace("Commission: €4.95\n", "")
+    assert read_only(rest.replace("payable: €209.95", "payable: €205.00"))["direction"] == "sell"
 
 
 def _say_side(line: str) -> str | None:
