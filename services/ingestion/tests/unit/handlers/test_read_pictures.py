@@ -96,12 +96,12 @@ async def test_of_a_scan_all_pages_are_read_since_each_may_be_another_paper() ->
     assert (found.outcome.status, pictures.given) == (ResultStatus.COMPLETED, 2)
 
 
-@pytest.mark.parametrize("left", [{"pictured_pages": (1,)}, {"cut_pages": (1,)}])
+@pytest.mark.parametrize(("pictured", "cut"), [((1,), ()), ((), (1,))])
 async def test_a_scan_of_which_a_page_was_left_is_for_a_person_though_the_first_is_whole(
-    left: dict[str, tuple[int, ...]],
+    pictured: tuple[int, ...], cut: tuple[int, ...]
 ) -> None:
     reading = FakeReading(replace(SCAN, pages=2, pictured_pages=(0, 1)), Classification("invoice", 0.8), WHOLE)
-    found = await read(reading, FakePictures(reading, replace(TEXT, pages=2, **left)))
+    found = await read(reading, FakePictures(reading, replace(TEXT, pages=2, pictured_pages=pictured, cut_pages=cut)))
     assert (found.outcome.status, found.outcome.reason) == (ResultStatus.NEEDS_REVIEW, ReviewReason.PAGES_NOT_READ)
     assert found.outcome.extraction == INVOICE.to_json()
 
