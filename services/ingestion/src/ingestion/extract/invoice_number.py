@@ -50,6 +50,8 @@ def _find_number(page: Sequence[TextLine]) -> str | None:
     behind = list_texts_beside(first_labels, labels.OWN_NUMBER)
     within = sorted(list_texts_beside(page, labels.OWN_NUMBER), key=_begins_like_a_street)
     titled = _find_number_with_date(page) or _find_number_in_headline(page)
+    if titled is not None and _list_shortly_labelled(page) - {titled}:
+        return None
     named = find_first_parsed(iter(within), _parse_number)
     if named is not None and titled is not None and named != titled:
         return titled if is_credit_note(page) else None
@@ -222,6 +224,42 @@ def _is_named_otherwise(head: Sequence[TextLine], number: str) -> bool:
     behind = {_parse_number(text[match.end() :]) for text, match in signs if match}
     of_document = set(map(_parse_number, list_texts_beside(head, labels.DOCUMENT_NUMBER)))
     return bool((behind | of_document | _list_bare_numbers(head)) - {number, None})
+
+
+_SHORT_LABEL = re.compile(
+    r"\W*(?:(?P<sign>nr|no|n[°º.]|č)\W{0,2}\s)?(?P<word>[^\W\d_]{1,7}?)[\s.-]{0,3}(?(sign)|(?:(?:nr|no|n|č|ref)\b\.?[°º]?|n[°º]|#))(?P<rest>(?:[\s:.]{1,4}\S{2,30})?[\s:.]{0,4})",
+    re.IGNORECASE,
+)
+_DOCUMENTS = ("rechnung", "invoice", "facture", "fattura", "fatura", "faktura", "factuur", "document", "dokument")
+_SHORT_DOCUMENTS = ("rg", "rgnr", "fv", "fra")
+_MIN_LETTERS = 2
+
+
+def _list_shortly_labelled(page: Sequence[TextLine]) -> set[str]:
+    """The numbers behind `Rg.-Nr.`, `Fact. n°` and whatever else begins as a word for an invoice does: beside one of
+    them a number without a label, near the title, may be of anything."""
+    found: set[str] = set()
+    for line in page[: max(20, len(page) // 2)]:
+        for at, cell in enumerate(line.cells):
+            match = _SHORT_LABEL.fullmatch(cell.text) if len(cell.text) < _LONGEST_SHORT else None
+            if match is None or not _is_cut_short(match["word"].lower()):
+                continue
+            beside = line.cells[at + 1].text if at + 1 < len(line.cells) else ""
+            number = _parse_number(match["rest"] if _has_digit(match["rest"]) else beside)
+            found |= {number} if number else set()
+    return found
+
+
+_LONGEST_SHORT = 40  # letters
+
+
+def _is_cut_short(word: str) -> bool:
+    is_cut = len(word) >= _MIN_LETTERS and any(full.startswith(word) and full != word for full in _DOCUMENTS)
+    return is_cut or word in _SHORT_DOCUMENTS
+
+
+def _has_digit(text: str) -> bool:
+    return any(map(str.isdigit, text))
 
 
 def _find_number_behind_title(page: Sequence[TextLine]) -> str | None:

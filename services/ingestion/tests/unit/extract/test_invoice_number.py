@@ -264,3 +264,12 @@ def test_a_number_may_stand_behind_two_titles_in_capitals() -> None:
 def test_a_number_of_a_portuguese_series_stands_beside_its_title() -> None:
     assert number("FATURA   FAC 26/302", "Total   10,00 €") == "FAC 26/302"
     assert number("FATURA   ENC 26/302", "Total   10,00 €") is None
+
+
+@pytest.mark.parametrize("label", ["Rg.-Nr.", "Inv. #", "Fact. n°", "Fatt. n.", "Nr dok.", "Nº fra.", "RgNr"])
+def test_a_number_near_the_title_is_of_anything_where_a_short_label_has_another(label: str) -> None:
+    for title in ("Rechnung          0551/123456", "Rechnung\n26-0817"):
+        rows = ["Muster GmbH", *title.splitlines()]
+        assert number(*rows, f"{label}     2026-0441") is None, title
+        assert number(*rows, f"{label} 2026-0441") is None, title
+        assert number(*rows, "Kd.-Nr.     10442") == title.split()[-1]

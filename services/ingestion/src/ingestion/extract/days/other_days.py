@@ -1,10 +1,15 @@
-"""Days that are called due, or follow `until`, of something else than a payment: a contract, a delivery, a service."""
+"""Days that are called due, or follow `until`, of something else than a payment: a contract, a delivery, a service.
+
+No list has all that may be due. So what is called due, and has a subject, counts only with a word that anybody writes
+of a payment.
+"""
 
 import re
 from collections.abc import Sequence
 
 from ingestion.domain.transcript import TextCell, TextLine
 from ingestion.extract import labels, values
+from ingestion.extract.parties.account_words import is_neutral
 
 _OTHER_THING = labels.match_any(
     r"contract|\bleas|\binsur|\bpolic(?:y|ies)|warrant|guarant|inspect|mainten|\bservice\b|\bmot\b|calibrat|vaccin|booster|check-?up|appointment|\breturn|renew|deliver|shipment|\blot\b|\bbatch|expir|licen[cs]e|subscription|domain|membership|completion",
@@ -61,7 +66,29 @@ def is_of_other_thing(
         return not _goes_on_from_payment(page, index, cell, before)
     if _REQUEST.match(match[0]):
         return _PAYMENT.search(cell.text) is None
+    if _names_other_subject(before, match[0]):
+        return True
     return _OTHER_THING.search(words) is not None and not _PAYMENT.search(f"{words} {match[0]}")
+
+
+# What a label of such a day may begin with, beside the words that anybody writes of a payment.
+_OF_DAY = labels.match_any(
+    r"^(?:dat\w{0,2}|fecha|da(?:y|te)s?|tage?n?|termi\w{0,3}|delai|délai|limit\w{0,2}|ultim\w|final\w?|letzt\w{0,2}|spätest\w{1,3}|conditions?|condiciones|condizioni"
+    r"|condições|voorwaarden|warunki|podmínky|betingelser|villkor|total\w{0,2}|gesamt\w{0,8}|suma|sum|summe|celkem|razem|somme|preis|price|prix|prezzo|precio|preço|cena|pris)$"
+)
+_DUE = labels.match_any(r"due|fällig|échéance|verval|termin|vencim|vence|scad|splatn|forfald|förfall")
+_WORD = re.compile(r"[^\W\d_]+")
+_SHORT_WORD = 3  # letters
+
+
+def _names_other_subject(before: str, label: str) -> bool:
+    """`Ölwechsel fällig am …`, `Punkty: płatne do …`: whatever it is that is due, it is not called a payment."""
+    subject = re.split(r"\d|\u2022|[.!?]\s*$", values.mask_dates(before))[-1].rstrip()
+    is_called_due = _DUE.search(label) is not None and _PAYMENT.search(label) is None
+    if _PAYMENT.search(subject) or not (is_called_due or subject.endswith(":")):
+        return False
+    words = [word.lower() for word in _WORD.findall(subject) if len(word) > _SHORT_WORD]
+    return any(not is_neutral(word) and not _OF_DAY.search(word) for word in words)
 
 
 _NUMBERED = re.compile(

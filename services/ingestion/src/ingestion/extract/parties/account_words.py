@@ -155,7 +155,7 @@ def _is_unknown_label(before: str, supplier_name: str | None) -> bool:
     if not label.endswith(":") and not _NUMBERED.fullmatch(label):
         return False
     words = [word for word in _WORD.findall(label) if len(word) >= _SHORT_WORD]
-    if not words or len(words) > _MAX_LABEL_WORDS or any(map(_is_neutral, words)) or all(map(str.isupper, words)):
+    if not words or len(words) > _MAX_LABEL_WORDS or any(map(is_neutral, words)) or all(map(str.isupper, words)):
         return False
     label = label.rstrip(" :,")
     is_own = bool(supplier_name) and normalize_name(supplier_name or "") in normalize_name(label)
@@ -181,13 +181,14 @@ def is_plain_label(page: Sequence[TextLine], index: int, iban: str, supplier_nam
         return False
     ours = normalize_name(supplier_name or "")
     texts = [text for text in texts if not (ours and ours in normalize_name(text))]
-    return all(is_bank(text) or all(map(_is_neutral, _WORD.findall(text))) for text in texts)
+    return all(is_bank(text) or all(map(is_neutral, _WORD.findall(text))) for text in texts)
 
 
 _OF_ACCOUNT = re.compile(r"\b(?:iban|bic|swift)\b", re.IGNORECASE)
 
 
-def _is_neutral(word: str) -> bool:
+def is_neutral(word: str) -> bool:
+    """Whether anybody writes it where he asks to be paid."""
     return len(word) == 1 or word.lower() in values.MONTH_NAMES or _NEUTRAL.fullmatch(word.lower()) is not None
 
 

@@ -9,12 +9,14 @@ from ingestion.domain.transcript import TextLine
 from ingestion.extract import labels
 from ingestion.extract.parties import business_marks
 from ingestion.extract.parties.bare_addresses import list_bare_addresses
-from ingestion.extract.parties.company_names import list_long_words, normalize_name
-from ingestion.extract.parties.third_parties import is_financier
+from ingestion.extract.parties.company_names import list_long_words, normalize_name, parse_name
+from ingestion.extract.parties.customer_cells import is_buyer_cell
+from ingestion.extract.parties.third_parties import is_financier, is_third_party
 
 _HEAD_LINES = 8
 _MAX_TEXT = 400  # letters of a cell
 _MAX_CELLS = 12  # of a line
+_NEAR_LINES = 3  # of a foot
 _SEPARATOR = re.compile(r"\s*[●•∙|·;]\s*|\s[-–—]\s|,\s(?=[^\W\d_a-z])")
 # The words in front of a legal form: `of Marlow Services Ltd`.
 _WORDS_AND_FORM = re.compile(rf"(?<![\w&.'’-])(?:[\w&.'’-]{{1,30}}\s){{1,3}}{labels.COMPANY.pattern}")
@@ -42,7 +44,28 @@ def has_other_owner(page: Sequence[TextLine], name: str) -> bool:
     if labels.COMPANY.search(name):
         return False
     words = list_long_words(name)
-    return any(not words & list_long_words(company) for text in _list_feet(page) for company in _list_companies(text))
+    if any(not words & list_long_words(company) for text in _list_feet(page) for company in _list_companies(text)):
+        return True
+    near = list(_list_names_near_feet(page))
+    return any(map(labels.COMPANY.search, near)) and not any(words & list_long_words(text) for text in near)
+
+
+def _list_names_near_feet(page: Sequence[TextLine]) -> Iterator[str]:
+    """What heads a column, or a line of its own, near the numbers of a foot: of names in several lines the numbers are
+    those of whichever it is."""
+    begin = int(len(page) * business_marks.FOOT)
+    numbered = [at for at in range(begin, len(page)) if any(map(business_marks.is_own_number, page[at].cells))]
+    for at in range(begin, len(page)):
+        line = page[at]
+        if not any(abs(at - number) <= _NEAR_LINES and page[number].page == line.page for number in numbered):
+            continue
+        for number, cell in enumerate(line.cells[:_MAX_CELLS]):
+            name = parse_name(cell.text[:_MAX_TEXT])
+            if name is None or is_financier(name):
+                continue
+            if is_third_party(line, number, name) or is_buyer_cell(page, at, number):
+                continue
+            yield name
 
 
 def is_addressed_below_another(page: Sequence[TextLine], name: str) -> bool:

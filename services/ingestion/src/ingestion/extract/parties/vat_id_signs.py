@@ -27,6 +27,8 @@ _NEUTRAL = re.compile(
     r"|partita|codice|cod|fiscale?|fisc|c|f|p|steuer\w{0,8}|st|tax|gemäß|gem|nach|ustg|§\w{0,3}|eori|fein|ein|gst|hst|abn)\b)*",
     re.IGNORECASE,
 )
+# `12 Quay Street`, alone in its line.
+_STREET = re.compile(r"^\d{1,4}[a-zA-Z]?,?\s(?:[^\W\d_]{2,20}\s?){1,4}$")
 _OURS = re.compile(
     r"\W*(?:unsere?|our|notre|nuestro|nostra|nostro|onze|ons|nosso|nasz|naše|vores|vårt?)\b", re.IGNORECASE
 )
@@ -69,7 +71,8 @@ def is_suppliers_number(
     if _is_below_reverse_charge(page, index):
         return False
     row = [other.text[:_MAX_TEXT] for other in line.cells[:_MAX_CELLS] if other is not cell]
-    if any(map(_OF_CUSTOMER.search, (*beside, *row))) or any(map(is_town, beside)):
+    # An address without our name is somebody else's, however he is reached: a foreign one may have no postcode.
+    if any(map(_OF_CUSTOMER.search, (*beside, *row))) or any(is_town(text) or _STREET.search(text) for text in beside):
         return False
     if any(map(_tells_of_supplier, (*(other.text for _, other in block), cell.text, *row))):
         return True

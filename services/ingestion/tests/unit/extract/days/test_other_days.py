@@ -57,3 +57,39 @@ def test_what_else_is_due_or_ends_then_is_no_payment_of_this_invoice(language: s
 )
 def test_what_else_is_asked_for_until_a_day_is_no_payment(language: str, line: str) -> None:
     assert read_due_date(language, line) == "None"
+
+
+@pytest.mark.parametrize(
+    ("language", "line"),
+    [
+        ("en", "Eye test due 12 May 2027"),
+        ("de", "Ölwechsel fällig am 12.05.2027"),
+        ("fr", "Vidange : échéance 12/05/2027"),
+        ("es", "Tarjeta cliente: vence el 12/05/2027"),
+        ("it", "Punti fedeltà: scadenza 12/05/2027"),
+        ("nl", "Tegoed: vervaldatum 12-05-2027"),
+        ("pt", "Extintor: data de vencimento 12/05/2027"),
+        ("pl", "Punkty: płatne do 12.05.2027"),
+        ("cs", "Voucher: splatnost 12.05.2027"),
+        ("da", "Skorstensfejning forfalder 12-05-2027"),
+        ("sv", "Bonuspoäng förfaller 2027-05-12"),
+    ],
+)
+def test_what_is_due_and_not_called_a_payment_is_none(language: str, line: str) -> None:
+    assert read_due_date(language, line) == "None"
+
+
+@pytest.mark.parametrize(
+    ("language", "line"),
+    [
+        ("en", "Terms: 30 days from end of month. Due 3 December 2026"),
+        ("en", "Total due 3 December 2026"),
+        ("en", "Customer no. 10442 Due date: 3 December 2026"),
+        ("de", "Der Gesamtbetrag ist fällig am 03.12.2026"),
+        ("fr", "Date limite d'échéance : 03/12/2026"),
+        ("es", "Fecha de vencimiento: 03/12/2026"),
+        ("it", "Bonifico bancario 30 gg, scadenza 03/12/2026"),
+    ],
+)
+def test_the_payments_own_words_before_its_day_leave_it_due(language: str, line: str) -> None:
+    assert read_due_date(language, line) == "2026-12-03"

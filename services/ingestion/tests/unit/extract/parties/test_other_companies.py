@@ -53,6 +53,24 @@ def test_a_company_with_its_numbers_in_the_foot_may_be_the_one_behind_a_trade_na
     assert is_certain(head + BODY + foot) is expected
 
 
+@pytest.mark.parametrize(
+    ("foot", "expected"),
+    [
+        (f"{'Marlow Services Ltd':40}Company no. 05123456\n{'2 Hill Road':40}VAT no. GB123456789", False),
+        ("Marlow Services Ltd, 2 Hill Road, Derby DE1 2AA\nVAT no. GB123456789", False),
+        ("Marlow Services Ltd\nVAT no. GB123456789", False),
+        (f"{'Clean & Shine':40}Marlow Services Ltd\n{'2 Hill Road':40}VAT no. GB123456789", True),
+        ("Partner of Marlow Services Ltd\nVAT no. GB123456789", True),
+        ("Lakeland Trust Bank Ltd\nVAT no. GB123456789", True),
+    ],
+)
+def test_a_company_near_the_numbers_of_a_foot_may_be_the_one_behind_a_name_that_the_foot_has_not(
+    foot: str, expected: bool
+) -> None:
+    head = "Clean & Shine\n9 Brook Street, Derby DE1 1AA\nVAT no. GB123456789\n"
+    assert is_certain(f"{head}{BODY}\n\n{foot}") is expected
+
+
 def test_a_foot_at_the_customers_edge_gives_him_no_number_of_another_company() -> None:
     head = "Garage du Pont\n12 rue des Lilas, 69003 Lyon\n\nÉditions Valmont SAS\n5 place Bellecour\n69002 Lyon\n"
     foot = "Garage du Pont, enseigne de Rhône Auto SARL · TVA FR40303265045"

@@ -17,6 +17,14 @@ def test_the_last_line_of_an_addressees_block_is_no_number_of_the_suppliers(numb
     assert read_vat_id(*SUPPLIER, *addressee, *ROWS, *FOOT) is None
 
 
+@pytest.mark.parametrize("contact", ["Tel. +353 91 555 000", "accounts@galway.example", "Charity no. 5566771"])
+def test_an_address_without_a_postcode_is_somebody_elses_however_he_is_reached(contact: str) -> None:
+    number = "USt-IdNr. IE6388047V"
+    block = ["12 Quay Street", "Galway", contact, number, "", ""]
+    assert read_vat_id(*SUPPLIER, "Galway Rowing Club", *block, *ROWS, *FOOT) is None
+    assert read_vat_id(*SUPPLIER, *ROWS, "Hallbrunn Metallbau GmbH", "12 Industrieweg", contact, number) is not None
+
+
 @pytest.mark.parametrize(
     "line",
     [
