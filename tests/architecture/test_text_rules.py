@@ -32,6 +32,7 @@ import ingestion.extract.template_reading as template_reading
 import ingestion.extract.trades.note as note
 import ingestion.readers.actual_text as actual_text
 import ingestion.readers.einvoice as einvoice
+import ingestion.readers.joined_files as joined_files
 import ingestion.readers.letter_spacing as letter_spacing
 import ingestion.readers.ocr_text as ocr_text
 import ingestion.readers.page_pictures as page_pictures
@@ -277,6 +278,10 @@ RULES = {
     ),
     "letters of pictures": Rule("ingestion.readers.ocr_text", read_letters),
     "placeholders": Rule("ingestion.readers.pdf_text", pdf_text.is_placeholder),
+    "joined files": Rule(
+        "ingestion.readers.joined_files",
+        lambda text: joined_files.holds_several_pdfs(io.BytesIO(text.encode("utf-8", "replace"))),
+    ),
     "e-invoices": Rule("ingestion.readers.einvoice", read_e_invoice),
     "e-invoices in UBL": Rule("ingestion.readers.ubl", read_ubl),
     "charsets": Rule("mailroom_common.providers.charsets", charsets.find_codec),
