@@ -85,8 +85,8 @@ def _blank_unless_first(cell: TextCell) -> TextCell:
 # `Our invoice no.`, `Ihre Rechnungsnummer`: this one's. Two languages may share a label.
 _OWN = re.compile(
     r"^\W*(?:our|your|the|unsere?|ihre?|notre|votre|nuestra|su|nostra|vostra|onze|uw|vores|din|vår|er)\s+|(?<![^\W\d_])[^\W\d_]+\s*/\s*$"
-    # Two titles of one paper: `AVIS D'ÉCHÉANCE - FACTURE N° 2026-118745`
-    r"|^(?-i:[A-ZÀ-Þ][A-ZÀ-Þ'’ ]{3,40}\s[–—-]\s)$",
+    # Two titles of one paper: `AVIS D'ÉCHÉANCE - FACTURE N° 118745`; behind `AVOIR -` it is another paper's number.
+    r"|^(?-i:[A-ZÀ-Þ][A-ZÀ-Þ'’ ]{3,40}ÉCHÉANCE\s[–—-]\s)$",
     re.IGNORECASE,
 )
 

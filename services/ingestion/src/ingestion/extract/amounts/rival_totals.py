@@ -112,10 +112,24 @@ _PARTS_OF_YEAR = (2, 4, 12)
 
 def _states_instalment(page: Sequence[TextLine], below: Sequence[TextLine], gross: Decimal) -> bool:
     """Whether a half, a quarter or a twelfth of the total stands below it, and the page speaks of such parts, or the
-    row of a premium. Of a plan all parts are printed."""
+    row of a premium. Of a plan all parts are printed. With a surcharge for paying in parts, or for a part of a year, no
+    fraction is left: beside a premium any smaller amount of a part or a period counts."""
+    if any(_PREMIUM.search(line.text) for line in page):
+        asked = [amount for line in below for amount in _list_asked(line, gross)]
+        if asked and sum(asked) != gross:
+            return True
     is_periodic = any(_PERIODIC.search(line.text) for line in page)
     rows = [line for line in below if is_periodic or _PREMIUM.search(line.text)]
     return any(0 < sum(_is_part_of(line, gross, parts) for line in rows) < parts for parts in _PARTS_OF_YEAR)
+
+
+def _list_asked(line: TextLine, gross: Decimal) -> list[Decimal]:
+    """The one amount of a row that names a premium, a part of it, or a period."""
+    amounts = list_row_amounts(line)
+    if len(amounts) != 1 or not 0 < amounts[0] < gross or tax_labels.TAX_WORD.search(line.text):
+        return []
+    is_part = any(word.search(line.text) for word in (_PERIODIC, _PREMIUM)) or len(values.find_dates(line.text)) > 1
+    return amounts if is_part else []
 
 
 def _is_part_of(line: TextLine, gross: Decimal, parts: int) -> bool:

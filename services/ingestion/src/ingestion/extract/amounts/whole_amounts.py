@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from ingestion.domain.transcript import TextCell, TextLine
 from ingestion.extract import labels, tax_labels, values
+from ingestion.extract.amounts import change_labels
 
 # Their coins of less than one are gone, or hardly used.
 _WITHOUT_COINS = frozenset({"CZK", "DKK", "SEK", "NOK", "HUF"})
@@ -33,6 +34,8 @@ _WITH_TAX_IN_BRACKETS = re.compile(
 _WHOLE = re.compile(rf"\s*[-−–]?\s?(?:{_GROUPED})\s*")
 _TOTALS = (labels.TOTAL_GROSS, labels.TOTAL_GROSS_MAYBE, labels.TOTAL_NET, labels.AMOUNT_DUE, tax_labels.TOTAL_TAX)
 
+_CHANGES = (*change_labels.TAKEN_OFF, change_labels.ADDED, change_labels.CHARGE, change_labels.DISCOUNT)
+
 
 def write_out_cents(page: Sequence[TextLine], currency: str | None) -> list[TextLine]:
     """The page with `WITHOUT_CENTS` behind whole amounts, so that they are read as money."""
@@ -40,8 +43,20 @@ def write_out_cents(page: Sequence[TextLine], currency: str | None) -> list[Text
         replace(line, cells=tuple(_write_out_cell(part) for cell in line.cells for part in _part_cell(cell)))
         for line in page
     ]
-    has_cents = any(values.is_money(values.mask_dates(cell.text)) for line in page for cell in line.cells)
-    return written if has_cents or currency not in _WITHOUT_COINS else list(map(_write_out_total, written))
+    if any(values.is_money(values.mask_dates(cell.text)) for line in page for cell in line.cells):
+        return written
+    if currency in _WITHOUT_COINS:
+        return list(map(_write_out_total, written))
+    # What changes the total has no currency beside it, and is no amount: then neither is the total.
+    return list(page) if any(map(_may_change_total, page)) else written
+
+
+def _may_change_total(line: TextLine) -> bool:
+    """`Frais de port  20`, `TVA  20 %`, `TVA 20 % en sus`."""
+    *others, last = line.cells
+    if tax_labels.TAX_WORD.search(line.text) and any(values.find_rates(line.text)):
+        return tax_labels.TAX_WITHIN.search(line.text) is None and _WITH_CURRENCY.fullmatch(last.text) is None
+    return bool(others and _WHOLE.fullmatch(last.text)) and any(label.search(others[0].text) for label in _CHANGES)
 
 
 def _part_cell(cell: TextCell) -> tuple[TextCell, ...]:
@@ -65,6 +80,6 @@ def _write_out_total(line: TextLine) -> TextLine:
     """The last cell of a row that a label of a total begins."""
     *others, last = line.cells
     is_total = bool(others) and any(label.search(others[0].text) for label in _TOTALS)
-    if not is_total or not _WHOLE.fullmatch(last.text):
+    if not is_total or not _WHOLE.fullmatch(last.text) or any(WITHOUT_CENTS in other.text for other in others):
         return line
     return replace(line, cells=(*others, replace(last, text=f"{last.text.rstrip()}{WITHOUT_CENTS}")))

@@ -481,10 +481,18 @@ def _find_name_in_form(page: Sequence[TextLine], index: int, heading: TextCell) 
         if cell is not None and (match := NAME_IN_FORM.match(cell.text)):
             surname = next((SURNAME_IN_FORM.match(below.text) for _, below in list_block(page, at, cell, 1)), None)
             return parse_name(match["name"] if surname is None else f"{match['name'].strip()} {surname['name']}")
+        # `Name: Jane Brown` below a company and its street is whom to ask, or a bank.
+        if cell is not None and _FIELD_OF_FORM.match(cell.text) is None and _stands_in_address(cell.text):
+            return None
     return None
 
 
 _FORM_LINES, _SAME_LEFT = 8, 12.0
+_FIELD_OF_FORM = re.compile(r"[^:]{2,40}:")
+
+
+def _stands_in_address(text: str) -> bool:
+    return labels.COMPANY.search(text) is not None or any(map(str.isdigit, text))
 
 
 def _list_texts_for_label(page: Sequence[TextLine], index: int, number: int, end: int) -> Iterator[str]:

@@ -86,7 +86,15 @@ def test_a_plan_of_all_fractions_leaves_the_total() -> None:
     assert read(*TOTALS, *plan)[0] == "1200.00"
 
 
-@pytest.mark.parametrize("asked", ["Zu zahlender Betrag   220,75", "Beitrag bis 28.02.2027   220,75", "Rate   73,58"])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "Zu zahlender Betrag   220,75",
+        "Beitrag bis 28.02.2027   220,75",
+        "Rate   73,58",
+        "Ratenbeitrag mit Zuschlag   231,79",
+    ],
+)
 def test_a_part_of_the_year_below_the_premium_of_the_year_leaves_both_to_a_person(asked: str) -> None:
     rows = ["Nettobeitrag   742,00", "Versicherungsteuer 19 %   140,98", "Gesamtbeitrag   882,98"]
     found = find_totals(Transcript.from_rows([*rows, "Zahlungsweise: vierteljährlich oder monatlich", asked]).lines)

@@ -65,3 +65,16 @@ def test_a_total_with_its_tax_in_brackets_behind_it_is_two_amounts(tax: str) -> 
     found = total("Versand   4,90 €", f"Gesamt   26,60 € {tax}", currency="EUR")
     assert found.gross == Decimal("26.60")
     assert total("Gesamt   26,60 € (Lieferung 3,14 €)", currency="EUR").gross is None
+
+
+@pytest.mark.parametrize(
+    "row", ["Frais de port   20", "Remise   150", "TVA   20 %", "TVA 20 % en sus", "Acompte   500"]
+)
+def test_a_total_in_euros_is_none_where_what_changes_it_has_no_currency(row: str) -> None:
+    assert total("Total   1 500 €", row, currency="EUR").gross is None
+    assert total("Total   1 500 €", "Prix TVA 20 % comprise", currency="EUR").gross == Decimal(1500)
+
+
+def test_a_number_behind_a_total_that_has_its_currency_is_no_amount() -> None:
+    assert total("Att betala   12 500 kr   441258", currency="SEK").due in (None, Decimal(12500))
+    assert total("Att betala   12 500 kr   441258", currency="SEK").gross in (None, Decimal(12500))

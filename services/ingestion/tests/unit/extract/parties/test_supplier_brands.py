@@ -139,6 +139,13 @@ def test_a_name_in_a_form_below_the_sellers_heading_is_the_sellers(seller: str, 
     assert (supplier.name, supplier.is_certain) == ("Opony Gallo S.A.", True)
 
 
+@pytest.mark.parametrize("name", ["Name: Jane Brown", "Nazwa: PKO Bank Polski S.A.", "Název: Komerční banka, a.s."])
+def test_a_name_below_the_sellers_company_and_street_is_whom_to_ask_or_a_bank(name: str) -> None:
+    rows = ["Supplier", "Harbour Tools Ltd", "12 Quay Street", "Leeds LS1 4AB", name, "Invoice 7", "Total   10.00"]
+    supplier = find_supplier(Transcript.from_rows(rows).lines)
+    assert supplier is None or supplier.name == "Harbour Tools Ltd"
+
+
 def test_the_first_name_and_the_surname_in_a_form_are_one_name() -> None:
     rows = ["Cedente/prestatore (fornitore)", "Codice fiscale: RSSMRA70A01H501S", "Nome: MARIO", "Cognome: ROSSI"]
     supplier = find_supplier(Transcript.from_rows(["Fattura 7", *rows, "Totale   10,00"]).lines)
