@@ -45,7 +45,7 @@ def gather_candidates(lines: Sequence[ReadLine]) -> Candidates:
     named = _name_numbers(lines)
     useless = {id(number) for number in named[Label.IGNORED]}
     others = [n for line in lines for n in line.numbers if id(n) not in useless and not n.is_percent]
-    said = list(_list_said_trades(lines))
+    said = list(list_said_trades(lines))
     quantities = [*_list_quantities_by_unit(lines), *(quantity for quantity, _ in said), *named[Label.QUANTITY]]
     prices = [*(price for _, price in said), *named[Label.PRICE], *_list_prices_by_unit(lines)]
     dated = [number for number in named[Label.SETTLEMENT_DATE] if number.is_money]
@@ -170,7 +170,7 @@ def _list_quantities_by_unit(lines: Sequence[ReadLine]) -> Iterator[Number]:
                 yield number
 
 
-def _list_said_trades(lines: Sequence[ReadLine]) -> Iterator[tuple[Number, Number]]:
+def list_said_trades(lines: Sequence[ReadLine]) -> Iterator[tuple[Number, Number]]:
     """Quantity and price of a line that says all of it: `You sold 30 at 96.25`, `Achat 20 … à 74,5 EUR`."""
     for line in lines:
         plain = [number for number in line.numbers if number.currency is None and not number.is_percent]

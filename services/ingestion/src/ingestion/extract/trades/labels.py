@@ -378,7 +378,7 @@ QUANTITY_AFTER = re.compile(
 )
 # What stands in front of the quantity and of the price where a line says both.
 SAID_QUANTITY = re.compile(rf"\b(?:{_BUY}|{_SELL})(?:\s+(?:of|van|von|de|di|af|av))?\s*[-−–]?\s?$", re.IGNORECASE)
-SAID_PRICE = re.compile(r"(?:\s(?:at|aan|zu|à|a|al|till|til|por)\s*(?:[A-Z]{3}|[€$£])?|@)\s*$", re.IGNORECASE)
+SAID_PRICE = re.compile(r"(?:\s(?:at|aan|tegen|zu|à|a|al|till|til|por)\s*(?:[A-Z]{3}|[€$£])?|@)\s*$", re.IGNORECASE)
 PRICE_AFTER = re.compile(
     r"^\s*(?:[A-Z]{3}|[€$£])?\s*(?:p\.\s?st|pro\s+(?:st[üu]ck|anteil)|je\s+(?:st[üu]ck|anteil)|per\s+(?:share|unit)|par\s+(?:titre|part|action)|por\s+(?:t[íi]tulo|acci[óo]n|a[çc][ãa]o)|per\s+(?:azione|quota|aandeel)|each\b)",
     re.IGNORECASE,

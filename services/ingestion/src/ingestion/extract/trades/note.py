@@ -40,6 +40,7 @@ from ingestion.extract.trades.plain_letters import restore_letters
 from ingestion.extract.trades.row_side import says_not_done
 from ingestion.extract.trades.row_trades import read_row_trades
 from ingestion.extract.trades.rows import find_product_rows
+from ingestion.extract.trades.said_payments import says_other_payment
 from ingestion.extract.trades.sections import (
     Section,
     SectionKind,
@@ -149,6 +150,8 @@ def _read_lines(page: Sequence[TextLine], lines: Sequence[ReadLine], *, is_cut: 
     is_dealt_before = len(readings) == 1 and names_other_day_of_dealing(lines, readings[0].trade.trade_date)
     if begins_with_other_day(lines) or is_dealt_before:
         readings = [replace(reading, is_date_certain=False) for reading in readings]
+    if len(readings) == 1 and says_other_payment(lines, readings[0].trade):
+        readings = [replace(readings[0], is_settlement_proven=False)]
     if has_column_of_both(lines):
         readings = list(map(_forget_costs, readings))
     document_type = ACTIVITY_STATEMENT if kind is DocumentKind.ACTIVITY_STATEMENT else CONTRACT_NOTE

@@ -17,6 +17,8 @@ _TWO_CENTS = Decimal("0.02")
 _MIN_DECIMALS = 3  # of a rate that no label names
 _MAX_RATES = 8
 _LINES_OF_ROW = 2
+_CENTS = 2
+_LARGEST_RATE = 3  # what is a smaller part of the amount is a cost
 
 
 def may_go_on(candidates: Candidates, amount: Number, value: Decimal) -> bool:
@@ -29,6 +31,18 @@ def may_go_on(candidates: Candidates, amount: Number, value: Decimal) -> bool:
         if number.is_money and number.currency not in (None, amount.currency)
         for rate in rates
         for product in (value * rate, value / rate)
+    )
+
+
+def has_other_currency_below(candidates: Candidates, amount: Number) -> bool:
+    """Whether below a settled amount stands one in another currency that is no cost: the account may have paid that."""
+    return amount.currency is not None and any(
+        number.line > amount.line
+        and number.is_money
+        and number.currency not in (None, PENNY, amount.currency)
+        and number.decimals == _CENTS
+        and number.value * _LARGEST_RATE >= amount.value
+        for number in candidates.others[:MAX_NUMBERS]
     )
 
 

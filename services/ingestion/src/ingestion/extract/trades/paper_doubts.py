@@ -19,6 +19,7 @@ from ingestion.extract.trades.row_parts import (
     has_unknown_part,
     names_several_accounts,
 )
+from ingestion.extract.trades.second_trades import has_second_trade
 from ingestion.extract.trades.told_trades import tells_of_other_trade
 from ingestion.extract.trades.trade import TradeReading
 from ingestion.extract.trades.undone_rows import takes_row_back
@@ -30,7 +31,7 @@ def find_paper_doubts(
 ) -> list[str]:
     """`corrected`: it counts no more; `made`: its trades were perhaps never made; `parts`: not all of its rows may be
     trades, or of the side that was read; `again`: it says all of its trades more than once; `earlier`: notes of their
-    own came before it, perhaps; `trades`: a sentence tells of one more."""
+    own came before it, perhaps; `trades`: a sentence, or labels, tell of one more."""
     trades = [reading.trade for reading in readings]
     if not trades or any(trade.is_cancellation for trade in trades):
         return []
@@ -43,7 +44,7 @@ def find_paper_doubts(
         "made": may_be_before_trade(page, lines, is_single=is_single)
         or (is_single and is_of_transfer_or_fiction(page, lines)),
         "parts": _has_doubtful_parts(lines, is_list=is_list, is_single=is_single, is_statement=is_statement),
-        "trades": is_single and tells_of_other_trade(lines, trades[0]),
+        "trades": is_single and (tells_of_other_trade(lines, trades[0]) or has_second_trade(lines, trades[0])),
         "again": says_all_again(trades, is_statement=is_statement),
         "earlier": may_come_after_note(page, lines)
         or (is_single and is_of_costs_or_taxes(page, lines))

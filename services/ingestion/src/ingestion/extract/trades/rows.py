@@ -161,6 +161,17 @@ def _find_first_words(text: str) -> str:
     return "".join(_WORDS.findall(text)[:2])
 
 
+def are_of_several(rows: Sequence[ProductRow]) -> bool:
+    """Whether the rows are of several securities, perhaps, and no parts of one order: other words stand in front of
+    their numbers, and their prices are further apart than those of a day. A part may name the market it was done at."""
+    words = {"".join(_WORDS.findall(row.line.text[: row.line.numbers[0].start])) for row in rows}
+    prices = [row.price for row in rows]
+    return len(words) > 1 and max(prices) > min(prices) * _SPREAD
+
+
+_SPREAD = Decimal("1.05")
+
+
 def drop_total(rows: Sequence[ProductRow]) -> list[ProductRow]:
     """The rows without one that sums up the others."""
     quantity = sum((row.quantity for row in rows), Decimal(0))

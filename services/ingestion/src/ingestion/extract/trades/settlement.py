@@ -8,7 +8,7 @@ from ingestion.domain.trade import Direction
 from ingestion.extract.trades.candidates import MAX_NUMBERS, Candidates
 from ingestion.extract.trades.cost_sums import NO_COSTS, TWO_CENTS, CostSums, explain_costs
 from ingestion.extract.trades.numbers import Number
-from ingestion.extract.trades.onward_amounts import has_costs_behind, may_go_on
+from ingestion.extract.trades.onward_amounts import has_costs_behind, has_other_currency_below, may_go_on
 from ingestion.extract.trades.rival_amounts import goes_on_below, is_paid_otherwise
 from ingestion.extract.trades.rows import explain_by_row
 
@@ -139,6 +139,7 @@ def _doubt_onward(found: Settlement, candidates: Candidates) -> Settlement:
         is_doubtful = has_costs_behind(candidates, found.amount)
     else:
         is_doubtful = may_go_on(candidates, found.amount, found.value)
+        is_doubtful = is_doubtful or has_other_currency_below(candidates, found.amount)
     return replace(found, is_proven=False) if is_doubtful else found
 
 

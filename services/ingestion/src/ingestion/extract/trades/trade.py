@@ -24,7 +24,7 @@ from ingestion.extract.trades.numbers import Number
 from ingestion.extract.trades.onward_amounts import names_other_currency
 from ingestion.extract.trades.products import PENNY, Product, build_product, find_product
 from ingestion.extract.trades.rival_quantities import may_be_of_other_quantity
-from ingestion.extract.trades.rows import ProductRow, drop_total, find_product_rows
+from ingestion.extract.trades.rows import ProductRow, are_of_several, drop_total, find_product_rows
 from ingestion.extract.trades.security import find_isin, find_reference, find_wkn, list_isins
 from ingestion.extract.trades.settlement import Settlement, find_settlement, find_single, list_currencies
 from ingestion.extract.trades.shared_facts import SharedFacts
@@ -272,7 +272,7 @@ def _choose_product(
         return product, False
     printed = {value for number in candidates.others for value in number.readings}
     if len(parts) < len(rows) or quantity in printed or amount in printed:
-        return build_product(parts), False
+        return build_product(parts), are_of_several(parts)
     return product, True
 
 

@@ -240,3 +240,19 @@ def test_a_document_that_says_once_what_was_done_has_a_trade_for_each_security()
         ("buy", "DE0008404005", "19.512", "400.00"),
         ("buy", "LU0378449770", "1.214", "600.00"),
     ]
+
+
+@pytest.mark.parametrize(("second", "is_one"), [("QRST 5 $400.00 $2,000.00", False), ("ARCA 5 $181.00 $905.00", True)])
+def test_rows_of_several_securities_are_no_parts_of_one_order(second: str, is_one: bool) -> None:
+    quantity, amount = 15, 1800 + int(second.rpartition("$")[2].replace(",", "").removesuffix(".00"))
+    text = f"""
+Trade Confirmation
+We confirm that you BOUGHT on 01/13/2026, settlement date 01/14/2026:
+Symbol  Quantity  Price  Amount
+LMNO 10 $180.00 $1,800.00
+{second}
+Total {quantity} ${amount:,}.00
+Commission $5.00
+Net Amount ${amount + 5:,}.00
+"""
+    assert read(text).trades[0].is_product_proven is is_one

@@ -497,3 +497,9 @@ def test_a_commission_without_a_tax_is_no_tax() -> None:
     lines = "Commission (excl. VAT): €4.13\nVAT 20%: €0.82"
     trade = read_only(ENGLISH.replace("Commission: €4.95", lines))
     assert (trade["fees"], trade["taxes"]) == ("4.13", "0.82")
+
+
+def test_an_amount_in_another_currency_below_the_settled_one_was_perhaps_paid_without_a_rate_too() -> None:
+    assert read(ENGLISH).trades[0].is_settlement_proven
+    assert not read(ENGLISH + "Total in pounds: GBP 183.25\n").trades[0].is_settlement_proven
+    assert read(ENGLISH + "Our charge: GBP 4.25\n").trades[0].is_settlement_proven

@@ -19,9 +19,12 @@ BOUGHT, SOLD = "We have bought for you", "We have sold for you"
     [
         (SOLD, "Reinvested: bought 980 of the same at GBP 0.7210 for your ISA   GBP 706.58"),
         (BOUGHT, "To cover our charges we sold 5 shares at GBP 0.72: GBP 3.60."),
+        (SOLD, "Proceeds used to buy 98 Blue Fund units at GBP 7.20."),
+        (SOLD, "Opbrengst herbelegd: aankoop van 98 stuks Blauw Fonds tegen 7.20."),
+        (BOUGHT, "In addition we bought 500 at GBP 0.73, consideration GBP 365.00."),
     ],
 )
-def test_a_sentence_of_the_other_side_with_a_quantity_a_price_and_an_amount_is_one_more_trade(
+def test_a_sentence_with_a_quantity_and_a_price_of_the_other_side_or_an_amount_of_another_price_is_one_more_trade(
     side: str, row: str
 ) -> None:
     assert read(NOTE.format(side=side, row=row)).doubts == ("trades",)
