@@ -1,5 +1,6 @@
 """Whether marks on a page are a reason that a person looks at it, and what is shown of them."""
 
+import re
 from collections.abc import Sequence
 from statistics import median
 from typing import Any
@@ -47,20 +48,50 @@ def _may_take_back(stamp: Stamp, lines: Sequence[TextLine]) -> bool:
     """Any word in large letters does that is not known to say nothing, or to be somebody's name on the page."""
     if stamp_words.takes_back(stamp.text):
         return True
-    if not stamp.is_large or stamp_words.leaves_as_it_is(stamp.text):
+    if stamp_words.leaves_as_it_is(stamp.text) or any(_begins_name(stamp.text, line.text) for line in lines):
         return False
-    name = " ".join(stamp.text.casefold().split())
-    return not any(name in line.text.casefold() for line in lines)
+    return stamp.is_large or stamp_words.says_taken_back(stamp.text)
+
+
+def _begins_name(words: str, line: str) -> bool:
+    """Whether a line has words as a name: at its beginning, or with a capital letter, whatever stands between them."""
+    letters = [(letter, place) for place, sign in enumerate(line) if sign.isalnum() for letter in sign.casefold()]
+    name = "".join(sign.casefold() for sign in words if sign.isalnum())
+    start = "".join(letter for letter, _ in letters).find(name)
+    return start == 0 or (start > 0 and line[letters[start][1]].isupper())
 
 
 def _list_stamped_lines(lines: Sequence[TextLine]) -> list[str]:
-    """Lines of such a word alone, or beside a title, in capitals or large: `*** DRAFT ***`, `INVOICE   VOID`."""
+    """Lines of such a word alone, or beside a title, in capitals or large: `*** DRAFT ***`, `INVOICE   VOID`; with what
+    came in the place of the paper; and what was not done, large or above all else."""
     usual = median(line.height for line in lines) if lines else 0.0
     return [
         line.text
-        for line in lines
+        for number, line in enumerate(lines)
         if len(line.text) <= MAX_MARK_LETTERS
-        and (line.text.isupper() or line.height >= _LARGE * usual)
-        and stamp_words.takes_back(line.text)
-        and not stamp_words.is_title_of_its_own(line.text)
+        and (
+            _is_stamp(line.text, is_large=line.height >= _LARGE * usual)
+            or _says_in_cell(line)
+            or (
+                (number < _ABOVE_ALL or line.height >= _LARGE * usual)
+                and stamp_words.denies(line.text)
+                and not any(_begins_name(line.text, other.text) for other in lines if other is not line)
+            )
+        )
     ]
+
+
+def _is_stamp(text: str, *, is_large: bool) -> bool:
+    is_marked = text.isupper() or is_large
+    return is_marked and stamp_words.takes_back(text) and not stamp_words.is_title_of_its_own(text)
+
+
+def _says_in_cell(line: TextLine) -> bool:
+    """Not in a row, which has amounts."""
+    is_row = len(line.cells) > _MAX_CELLS or _AMOUNT.search(line.text) is not None
+    return not is_row and any(stamp_words.begins_as_taken_back(cell.text) for cell in line.cells)
+
+
+_ABOVE_ALL = 2  # lines
+_MAX_CELLS = 2
+_AMOUNT = re.compile(r"\d[.,]\d\d(?!\d)")

@@ -12,6 +12,7 @@ import pypdfium2.raw as pdfium
 
 SHORTEST_STROKE, _THICKEST = 4.0, 5.0  # points
 _FLAT = 4  # times as long as thick
+_HIGHEST_SCRIBBLE = 12.0  # points, of a line that goes up and down at each of its points
 _MAX_OBJECTS = 5000
 _MAX_DEPTH = 4
 _MAX_STROKES = 1000
@@ -63,22 +64,30 @@ class _StrokeList:
             kind = pdfium.FPDFPageObj_GetType(drawn)
             if kind == pdfium.FPDF_PAGEOBJ_PATH:
                 self._add_path(drawn, within)
+            elif kind == pdfium.FPDF_PAGEOBJ_IMAGE:
+                self._add_thin(drawn, within)
             elif kind == pdfium.FPDF_PAGEOBJ_FORM and depth:
                 count = min(pdfium.FPDFFormObj_CountObjects(drawn), _MAX_OBJECTS)
                 inner = (pdfium.FPDFFormObj_GetObject(drawn, number) for number in range(count))
                 self._add_all(inner, _multiply(_get_matrix(drawn), within), depth - 1)
 
-    def _add_path(self, drawn: Any, within: _Matrix | None) -> None:
+    def _add_thin(self, drawn: Any, within: _Matrix | None) -> bool:
+        """Whether nothing more is to be added: it is a line, a picture of one, or too small for one."""
         if not pdfium.FPDFPageObj_GetBounds(drawn, *self._edges_out):
-            return
+            return True
         left, bottom, right, top = (edge.value for edge in self._edges)
         thin, long = sorted((right - left, top - bottom))
         if long < SHORTEST_STROKE:
-            return
-        if thin <= _THICKEST and thin * _FLAT <= long:
-            x, y = (left + right) / 2, (bottom + top) / 2
-            is_level = right - left > top - bottom
-            self._add_stroke((left, y) if is_level else (x, bottom), (right, y) if is_level else (x, top), thin, within)
+            return True
+        if thin > _THICKEST or thin * _FLAT > long:
+            return False
+        x, y = (left + right) / 2, (bottom + top) / 2
+        is_level = right - left > top - bottom
+        self._add_stroke((left, y) if is_level else (x, bottom), (right, y) if is_level else (x, top), thin, within)
+        return True
+
+    def _add_path(self, drawn: Any, within: _Matrix | None) -> None:
+        if self._add_thin(drawn, within):
             return
         count = pdfium.FPDFPath_CountSegments(drawn)
         if count < _POINTS_OF_BOX and not _is_stroked(drawn):
@@ -125,6 +134,10 @@ def _find_scribble(points: Sequence[_Point]) -> Stroke | None:
         return Stroke((left, (bottom + top) / 2), (right, (bottom + top) / 2), top - bottom)
     if right - left <= _THICKEST and (right - left) * _FLAT <= top - bottom:
         return Stroke(((left + right) / 2, bottom), ((left + right) / 2, top), right - left)
+    steps = [(x1 - x0, y1 - y0) for (x0, y0), (x1, y1) in pairwise(points)]
+    is_onward = all(x > 0 for x, _ in steps) or all(x < 0 for x, _ in steps)
+    if top - bottom <= _HIGHEST_SCRIBBLE and is_onward and all(y * z < 0 for (_, y), (_, z) in pairwise(steps[1:-1])):
+        return Stroke((left, (bottom + top) / 2), (right, (bottom + top) / 2), 0.0)
     return None
 
 

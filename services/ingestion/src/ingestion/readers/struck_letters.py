@@ -4,10 +4,11 @@ Most pages have no line at the height of a letter's middle. Where one has, the p
 line may lie behind a box, or be as white as the paper.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from ingestion.readers.letter_layers import PlacedLetter
 from ingestion.readers.letter_room import Box
 from ingestion.readers.page_strokes import SHORTEST_STROKE, Stroke, list_strokes
 from ingestion.readers.page_visibility import draw_without_text, place_on_picture
+from ingestion.readers.slanted_strokes import list_slanted, list_slashed_words, list_strokes_over_rows
 
 _FLAT = 4  # times as wide as high: a line through a word, and none across the page
 _LEVEL = 1.0  # points from one end to the other
@@ -59,20 +61,45 @@ def find_struck(page: pypdfium2.PdfPage, letters: Sequence[PlacedLetter], quarte
         return StruckText()
     turns = [quarter for quarter in dict.fromkeys(quarters) if quarter is not None]
     words = [word for quarter in turns for word in _find_crossed_words(letters, quarters, quarter, strokes)]
-    across = list(islice(_list_across(strokes, page, letters), _MAX_ACROSS))
-    if not words and not across:
+    slanted = list_slanted(strokes)
+    slashed = list(islice(_list_slashed(letters, quarters, turns, slanted), _MAX_WORDS)) if slanted else []
+    over_rows = list_strokes_over_rows(slanted, [letter.box for letter in letters]) if slanted else ()
+    across = list(islice(chain(_list_across(strokes, page, letters), over_rows), _MAX_ACROSS))
+    if not words and not across and not slashed:
         return StruckText()
     drawn, places = draw_without_text(page), place_on_picture(page, letters).tolist()
 
-    def is_seen(word: Sequence[int]) -> bool:
-        said = [index for index in word if letters[index].text.isalnum()]
-        regions = [_cut(drawn, places[index], page, quarters[index]) for index in said]
-        return sum(map(_has_thin_line, regions)) >= _MOST * len(said)
+    def is_seen(word: _CrossedWord) -> bool:
+        regions = [_cut(drawn, places[index], page, quarters[index]) for index in word.crossed]
+        return sum(map(_has_thin_line, regions)) >= _MOST * len(regions)
 
     is_page = any(_is_line_seen(drawn, page, stroke) for stroke in across)
     # More than a person would strike out are not looked at one by one.
-    seen = [*filter(is_seen, words[:_MAX_WORDS]), *words[_MAX_WORDS:]]
+    seen = [word.letters for word in (*filter(is_seen, words[:_MAX_WORDS]), *words[_MAX_WORDS:])]
+    seen += [word for word, stroke in slashed if word not in seen and _is_line_seen(drawn, page, stroke)]
     return StruckText(tuple(seen), is_page)
+
+
+@dataclass(frozen=True, slots=True)
+class _CrossedWord:
+    """The letters of a word, and those that should have been said by letters which a line goes through."""
+
+    letters: list[int]
+    crossed: list[int]
+
+
+def _list_slashed(
+    letters: Sequence[PlacedLetter], quarters: Sequence[int | None], turns: Sequence[int], slanted: Sequence[Stroke]
+) -> Iterator[tuple[list[int], Stroke]]:
+    """The letters of each word that a slanted stroke or a cross goes through, as far as their places say."""
+    boxes = [letter.box for letter in letters]
+    for quarter in turns:
+        chosen = [index for index, own in enumerate(quarters) if own == quarter]
+        along = [_swap(boxes[index]) if quarter % 2 else boxes[index] for index in chosen]
+        words = [chosen[start:end] for start, end in _split_words(along)]
+        said = [word for word in words if any(letters[index].text.isalnum() for index in word)]
+        found = dict(list_slashed_words(slanted, said, boxes))
+        yield from ((said[number], stroke) for number, stroke in found.items())
 
 
 def _list_across(
@@ -100,21 +127,28 @@ def _is_line_seen(drawn: _Numbers, page: pypdfium2.PdfPage, stroke: Stroke) -> b
     (x0, y0), (x1, y1) = [
         ((left + right) / 2, (top + bottom) / 2) for left, top, right, bottom in place_on_picture(page, ends).tolist()
     ]
+    length = max(math.hypot(x1 - x0, y1 - y0), 1.0)
+    aside = (y0 - y1) / length, (x1 - x0) / length
     at = np.linspace(0, 1, _SAMPLES)
-    rows, columns = (y0 + (y1 - y0) * at).astype(int), (x0 + (x1 - x0) * at).astype(int)
-    is_inside = (columns >= _BESIDE) & (columns < drawn.shape[1] - _BESIDE) & (rows >= 0) & (rows < drawn.shape[0])
-    rows, columns = rows[is_inside], columns[is_inside]
+    columns, rows = x0 + (x1 - x0) * at, y0 + (y1 - y0) * at
+    height, width = drawn.shape
+    is_inside = (columns >= _BESIDE) & (columns < width - _BESIDE) & (rows >= _BESIDE) & (rows < height - _BESIDE)
+    columns, rows = columns[is_inside], rows[is_inside]
     if len(rows) < _SAMPLES / 2:
         return False
-    line = np.min([drawn[rows, columns + shift] for shift in (-2, -1, 0, 1, 2)], axis=0)
-    paper = np.minimum(drawn[rows, columns - _BESIDE], drawn[rows, columns + _BESIDE])
+
+    def look(shift: int) -> _Numbers:
+        return drawn[(rows + shift * aside[1]).astype(int), (columns + shift * aside[0]).astype(int)]
+
+    line = np.min([look(shift) for shift in (-2, -1, 0, 1, 2)], axis=0)
+    paper = np.minimum(look(-_BESIDE), look(_BESIDE))
     return bool((paper.astype(int) - line >= _CONTRAST).mean() >= _THROUGH)
 
 
 def _find_crossed_words(
     letters: Sequence[PlacedLetter], quarters: Sequence[int | None], quarter: int, strokes: Sequence[Stroke]
-) -> Iterator[list[int]]:
-    """The letters of each word of this turn that lines go through, as far as their places say."""
+) -> Iterator[_CrossedWord]:
+    """Each word of this turn that lines go through, or through a part of its digits, as far as their places say."""
     chosen = [index for index, own in enumerate(quarters) if own == quarter]
     boxes = [letters[index].box for index in chosen]
     if quarter % 2:
@@ -125,11 +159,24 @@ def _find_crossed_words(
     for start, end in _split_words(boxes):
         said = [index for index in range(start, end) if letters[chosen[index]].text.isalnum()]
         crossed = [index for index in said if lengths[index]]
-        if not crossed or len(crossed) < _MOST * len(said):
+        if not crossed:
+            continue
+        if len(crossed) < _MOST * len(said):
+            if all(letters[chosen[index]].text.isdigit() for index in crossed) and _are_of_own_line(
+                [boxes[index] for index in crossed], [lengths[index] for index in crossed]
+            ):
+                yield _CrossedWord(chosen[start:end], [chosen[index] for index in crossed])
             continue
         left, _, right, _ = boxes[said[0]]
         if len(said) > 1 or lengths[said[0]] <= _LONG_FOR_ONE * (right - left):
-            yield chosen[start:end]
+            yield _CrossedWord(chosen[start:end], [chosen[index] for index in said])
+
+
+def _are_of_own_line(boxes: Sequence[Box], lengths: Sequence[float]) -> bool:
+    """Whether the line through digits is as long as they are: no other line ends within a number."""
+    left, right = min(box[0] for box in boxes), max(box[2] for box in boxes)
+    widest = max(box[2] - box[0] for box in boxes)
+    return right - left - widest / 2 <= min(lengths) and max(lengths) <= right - left + widest
 
 
 def _swap(box: Box) -> Box:

@@ -188,7 +188,8 @@ def test_a_stamp_that_takes_the_paper_back_is_for_a_person_who_is_shown_it(text:
 @pytest.mark.parametrize("text", ["DISPUTED BY J.S.", "Not Approved", "ZURÜCK AN ABSENDER", "nowhere known"])
 def test_large_words_across_a_page_that_nothing_knows_are_for_a_person(text: str) -> None:
     assert extracted(replace(page(INVOICE), marks=stamped(text)))["review_reason"] == "stamped"
-    assert extracted(replace(page(INVOICE), marks=stamped(text, is_large=False)))["review_reason"] is None
+    small = extracted(replace(page(INVOICE), marks=stamped(text, is_large=False)))
+    assert small["review_reason"] == ("stamped" if "DISPUTED" in text else None)
 
 
 KNOWN = ["COPY", "Kopie", "ORIGINAL", "DUPLICATA", "PAID WITH THANKS", "BEZAHLT 12.11.2026", "Tax invoice", "Northwind"]

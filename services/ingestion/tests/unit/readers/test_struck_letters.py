@@ -4,11 +4,13 @@ from collections.abc import Callable
 from io import BytesIO
 
 import pytest
+from PIL import Image
 from pypdf import PdfReader, PdfWriter
 from pypdf.annotations import MarkupAnnotation
 from pypdf.generic import ArrayObject, FloatObject, NameObject
 from reportlab.lib.colors import white
 from reportlab.lib.pagesizes import A4
+from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen.canvas import Canvas
 
 from ingestion.readers.pdf_text import PDFText, read_pdf_text
@@ -234,3 +236,16 @@ def test_no_more_words_are_named_than_a_person_looks_at() -> None:
             canvas.line(LEFT, 683 - 14 * row, LEFT + 40, 683 - 14 * row)
 
     assert len(read(strike_out_many).marks.struck_out) == 20
+
+
+def scribble_widely(canvas: Canvas) -> None:
+    draw_path(canvas, (LEFT, BASELINE + 3), *((LEFT + 6 * step, BASELINE + 6 * (step % 2)) for step in range(1, 12)))
+
+
+def strike_with_a_picture(canvas: Canvas) -> None:
+    canvas.drawImage(ImageReader(Image.new("RGB", (200, 2))), LEFT, BASELINE + 3, RIGHT - LEFT, 1)
+
+
+@pytest.mark.parametrize("strike", [scribble_widely, strike_with_a_picture])
+def test_a_wide_scribble_and_a_picture_of_a_line_strike_out_too(strike: Callable[[Canvas], object]) -> None:
+    assert read(strike).marks.struck_out == ("RE-2026-4471",)

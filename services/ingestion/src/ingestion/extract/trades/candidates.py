@@ -38,6 +38,7 @@ class Candidates:
     others: tuple[Number, ...]
     unnamed_fees: tuple[Number, ...] = ()
     unnamed_taxes: tuple[Number, ...] = ()
+    percentages: tuple[Number, ...] = ()
 
 
 def gather_candidates(lines: Sequence[ReadLine]) -> Candidates:
@@ -62,6 +63,7 @@ def gather_candidates(lines: Sequence[ReadLine]) -> Candidates:
         _drop_repeats(named[Label.EXCHANGE_RATE]),
         _drop_repeats(others),
         *_list_unnamed_costs(lines, named),
+        _drop_repeats([number for line in lines for number in line.numbers if number.is_percent]),
     )
 
 

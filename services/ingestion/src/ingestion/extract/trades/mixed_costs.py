@@ -23,8 +23,9 @@ _FEES = (
 _FEE = re.compile(rf"(?<!\w)(?:{_FEES}|(?:order|dealing|trading)?\s?fee)(?!\w)", re.IGNORECASE)
 _TAX = re.compile(
     labels.TAX_WORD.pattern
-    + r"|\b(?:ttf|tob|ftt|tobin|(?-i:IS)|duties|levies|tributos|imposte|tasse|skatt\w{0,3}|podat(?:ek|ki))\b"
-    + r"|taks(?:en)?\b",
+    + r"|\b(?:ttf|tob|ftt|fts|itf|sdrt|tobin|(?-i:IS|ST)|duties|levies|tribut[oi]s?|tasas)\b"
+    + r"|\b(?:imposte|tasse|skatt\w{0,3}|podat(?:ek|ki))\b"
+    + r"|taks(?:en)?\b|\bheffing(?:en)?\b",
     re.IGNORECASE,
 )
 # On services, and so a part of the fee.

@@ -15,6 +15,10 @@ _MAX_BELOW = 10  # amounts below the settled one
 _MAX_SUMMANDS = 3
 _LARGEST_STEP = Decimal("0.5")  # of the amount: what is given back or kept is less, and a balance more
 _CENTS = 2
+_TWO_CENTS = Decimal("0.02")
+_LARGEST_CHARGE = Decimal("0.1")  # of what is invested
+_MAX_RATES = 3
+_MAX_PERCENTAGES = 8
 _WITHOUT_CENTS = frozenset({"JPY", "HUF", "KRW"})
 
 
@@ -58,6 +62,33 @@ def is_paid_otherwise(candidates: Candidates, gross: Decimal, currency: str | No
         and not _makes_gross(number, gross, candidates)
         for number in amounts
     )
+
+
+def is_more_than_invested(
+    candidates: Candidates, quantity: Decimal, price: Decimal, amount: Number | None, gross: Decimal
+) -> bool:
+    """Of a purchase without costs: whether a little more was paid, of which a part was kept back: `Payment 1,000.00`,
+    `Initial charge 5 %`, `Net amount invested 952.38`. A printed percentage leads from one to the other; or what was
+    bought is no whole number, as what an amount buys is, and rounds to less than what is missing."""
+    currency = amount.currency if amount is not None else None
+    rounded = (
+        price.scaleb(min(int(quantity.as_tuple().exponent), 0)) if quantity != quantity.to_integral_value() else None
+    )
+    factors = {id(number) for number in (*candidates.prices, *candidates.quantities)}
+    rates = {value for number in candidates.exchange_rates[:_MAX_RATES] for value in number.readings if value}
+    shares = [number.value / 100 for number in candidates.percentages[:_MAX_PERCENTAGES]]
+    for number in candidates.others[:MAX_NUMBERS]:
+        more = number.value - gross
+        if not _TWO_CENTS < more <= gross * _LARGEST_CHARGE or id(number) in factors:
+            continue
+        if not _is_amount_in(number, currency) or (rates and number.currency is None):
+            continue
+        is_charge = any(
+            min(abs(number.value * share - more), abs(gross * share - more)) <= _TWO_CENTS for share in shares
+        )
+        if is_charge or (rounded is not None and more > rounded + _TWO_CENTS):
+            return True
+    return False
 
 
 def _is_amount_in(number: Number, currency: str | None) -> bool:

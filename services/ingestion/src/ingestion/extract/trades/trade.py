@@ -23,6 +23,7 @@ from ingestion.extract.trades.names import find_name
 from ingestion.extract.trades.numbers import Number
 from ingestion.extract.trades.onward_amounts import names_other_currency
 from ingestion.extract.trades.products import PENNY, Product, build_product, find_product
+from ingestion.extract.trades.rival_amounts import is_more_than_invested
 from ingestion.extract.trades.rival_quantities import may_be_of_other_quantity
 from ingestion.extract.trades.rows import ProductRow, are_of_several, drop_total, find_product_rows
 from ingestion.extract.trades.security import find_isin, find_reference, find_wkn, list_isins
@@ -126,6 +127,10 @@ def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
         is_proven = is_proven and not may_be_of_other_quantity(
             candidates, product, settlement, direction, is_of_column=row is not None
         )
+        if direction is not Direction.SELL and settlement.value == settlement.gross and not settlement.is_converted:
+            is_proven = is_proven and not is_more_than_invested(
+                candidates, product.quantity, product.price_value, settlement.amount, settlement.value
+            )
     is_product_proven = (
         product is not None and not has_unexplained_rows and _knows_quantity_from_price(product, candidates)
     )
