@@ -114,7 +114,7 @@ def _states_instalment(page: Sequence[TextLine], below: Sequence[TextLine], gros
     """Whether a half, a quarter or a twelfth of the total stands below it, and the page speaks of such parts, or the
     row of a premium. Of a plan all parts are printed. With a surcharge for paying in parts, or for a part of a year, no
     fraction is left: beside a premium any smaller amount of a part or a period counts."""
-    if any(_PREMIUM.search(line.text) for line in page):
+    if any(_PREMIUM.search(line.text) for line in page[: len(page) - len(below)]):
         asked = [amount for line in below for amount in _list_asked(line, gross)]
         if asked and sum(asked) != gross:
             return True
