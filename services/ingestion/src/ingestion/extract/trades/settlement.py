@@ -77,7 +77,11 @@ def find_settlement(
             has_costs=not is_same,
         )
     if not named and not _has_costs(candidates) and not candidates.exchange_rates:
-        is_alone = not _has_amount_near(candidates, gross) and not is_paid_otherwise(candidates, gross, currency)
+        is_alone = not (
+            _has_amount_near(candidates, gross)
+            or _goes_on_behind(candidates, gross)
+            or is_paid_otherwise(candidates, gross, currency)
+        )
         return Settlement(None, gross, gross, *NO_COSTS, is_proven=is_alone, is_converted=False)
     return None
 
@@ -191,6 +195,17 @@ def _has_amount_near(candidates: Candidates, gross: Decimal) -> bool:
         number.is_money and value != gross and abs(value - gross) <= gross * _LARGEST_COSTS
         for number in candidates.others[:MAX_NUMBERS]
         for value in number.readings
+    )
+
+
+def _goes_on_behind(candidates: Candidates, gross: Decimal) -> bool:
+    """Whether the row of the gross amount has a smaller one behind it, which may be a cost below any head: `Brok.`"""
+    found = [number for number in candidates.others[:MAX_NUMBERS] if number.is_money]
+    return any(
+        other.line == number.line and other.start > number.start and 0 < other.value < gross
+        for number in found
+        if gross in number.readings
+        for other in found
     )
 
 

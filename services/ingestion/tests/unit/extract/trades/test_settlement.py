@@ -73,6 +73,14 @@ def test_a_gross_amount_is_what_was_settled_only_where_no_other_amount_is_near()
     assert (alone.is_proven, beside.is_proven) == (True, False)
 
 
+def test_a_gross_amount_with_a_smaller_one_behind_it_in_its_row_is_not_what_was_settled_for_certain() -> None:
+    behind = find_settlement(candidates(others="205.00 4.95"), Decimal(205), "EUR", Direction.BUY)
+    before = find_settlement(candidates(others="4.95 205.00"), Decimal(205), "EUR", Direction.BUY)
+    assert behind is not None
+    assert before is not None
+    assert (behind.is_proven, before.is_proven) == (False, True)
+
+
 def test_a_tax_with_a_minus_beside_costs_without_one_is_given_back() -> None:
     named = candidates(settled="14920.97 EUR", interests="99.94 EUR", fees="22.22 EUR", taxes="-12.49 EUR")
     settlement = find_settlement(named, Decimal("14811.30"), "EUR", Direction.BUY)
