@@ -24,6 +24,7 @@ _AMOUNT = re.compile(
 )
 _BEFORE_CURRENCY = re.compile(r"[\d.,'’]+ ([A-Z]{3})\b")
 _BEFORE_UNIT = re.compile(r"[\d.,'’]+(?= )")
+_PARTED = re.compile(r" [/|–—-] ?\d{3}")  # `118 / 447188`
 _GROUP_IN_CELL = re.compile(r"\t\d[\d-]{1,15}(?=\t|$)")
 
 
@@ -31,6 +32,8 @@ def read_grouped_number(text: str, first: re.Match[str]) -> str | None:
     """From the first group on, as far as groups follow; None where it goes on with something else that has digits."""
     end = first.end()
     for _ in range(_MAX_GROUPS):
+        if _PARTED.match(text, end):
+            return None
         word = _WORD.match(text, end)
         if word is None or text[end - 1] in _END_OF_WORD or not re.search(r"\d", word[1]):
             break

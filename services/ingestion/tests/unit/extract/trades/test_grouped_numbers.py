@@ -37,6 +37,8 @@ NOTE = GERMAN.replace("zulasten Konto-Nr. 12345678", "zulasten")
         ("Depotnummer 4471002918 10 Siemens", None),
         ("Account number 40218833 A Smith", "40218833"),
         ("Account number 40218833", "40218833"),
+        ("Depot-Nr.: 118 / 447188", None),
+        ("Depot-Nr.: 4471 0029 - 447188", None),
         ("Depotnummer 1 2 3 4 5 6 7 8 9 10 11 12 13", None),
     ],
 )
